@@ -1,0 +1,44 @@
+"""The five checks, in their order: pure functions from observations to a result and its findings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from f64doctor.checks import casts, device, inputs, layers, memory
+from f64doctor.checks.verdict import ranked, verdict
+from f64doctor.observe import Observations
+from f64doctor.report import CheckResult, Finding, Message, Status
+
+Check = Callable[[Observations], tuple[CheckResult, list[Finding]]]
+
+CHECKS: dict[str, Check] = {
+    inputs.NAME: inputs.check,
+    layers.NAME: layers.check,
+    device.NAME: device.check,
+    casts.NAME: casts.check,
+    memory.NAME: memory.check,
+}
+ORDER = tuple(CHECKS)
+
+
+def judge(name: str, observations: Observations) -> tuple[CheckResult, list[Finding]]:
+    """Make one check. A crash inside it is a result of its own: the other checks go on."""
+    import msgspec
+
+    began = time.perf_counter()
+    try:
+        result, findings = CHECKS[name](observations)
+    except Exception as error:  # noqa: BLE001 - whatever a check stumbles over must not take the others down
+        said = f"this check crashed ({type(error).__name__}: {error}); the others are not affected"
+        result, findings = CheckResult(name, Status.CRASHED, said, evidence=[Message(type(error).__name__, _trace(error))]), []
+    return msgspec.structs.replace(result, seconds=round(time.perf_counter() - began, 4)), findings
+
+
+def _trace(error: BaseException) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-4))
+
+
+__all__ = ["CHECKS", "ORDER", "judge", "ranked", "verdict"]

@@ -1,0 +1,322 @@
+"""The one orchestrator: plans the runs, observes them, makes the checks, and ends with the report. Every front end runs this."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from f64doctor import __version__
+from f64doctor.progress import (
+    CheckJudged,
+    CheckStarted,
+    EnvironmentKnown,
+    Finished,
+    Planned,
+    Progress,
+    RunEnded,
+    RunProgress,
+    RunStarted,
+)
+from f64doctor.report import (
+    CheckResult,
+    Environment,
+    ExceptionReport,
+    Finding,
+    Report,
+    RunReport,
+    Status,
+    StepReport,
+    TargetReport,
+)
+
+if TYPE_CHECKING:
+    from f64doctor.observe import Machine, Observations, Run
+    from f64doctor.settings import Settings
+    from f64doctor.target import Target
+
+AS_IS, CPU_ONLY = "as-is", "cpu-only"
+# What hides every accelerator: NVIDIA's, AMD's (two layers of it) and Intel's.
+HIDDEN = {
+    "CUDA_VISIBLE_DEVICES": "",
+    "HIP_VISIBLE_DEVICES": "",
+    "ROCR_VISIBLE_DEVICES": "",
+    "ONEAPI_DEVICE_SELECTOR": "opencl:cpu",
+}
+
+
+class InterpreterError(Exception):
+    """The target cannot be run by this interpreter; the message is one sentence that says what to do."""
+
+    def __init__(self, sentence: str, exit_status: int) -> None:
+        super().__init__(sentence)
+        self.exit_status = exit_status
+
+
+def interpreter_of(settings: Settings) -> str:
+    """The interpreter that runs the target, as an absolute path. Raises ``InterpreterError`` when there is none."""
+    wanted = settings.python or sys.executable
+    found = shutil.which(os.path.expanduser(wanted))
+    if found is None:
+        raise InterpreterError(f"{wanted} is no interpreter that can be run: name the one that has your TensorFlow with --python", 2)
+    return os.path.abspath(found)
+
+
+def plan(target: Target, settings: Settings) -> Planned:
+    """What would be done, before anything is done."""
+    runs = [] if settings.no_run else [AS_IS, f"{CPU_ONLY} (when TensorFlow lists an accelerator)"]
+    return Planned(
+        target=_target_report(target),
+        interpreter=interpreter_of(settings),
+        runs=runs,
+        steps=settings.steps,
+        time_limit=settings.time_limit,
+    )
+
+
+async def examine(target: Target, settings: Settings) -> AsyncIterator[Progress]:
+    """Examine a script: yields news as they come, ``Finished`` last. Raises ``InterpreterError`` before anything was run.
+
+    Closing the iterator ends every process that was started.
+    """
+    from f64doctor.checks import ORDER, judge, ranked, verdict
+    from f64doctor.observe import Limits, Observations
+    from f64doctor.source import read_source
+
+    began = time.monotonic()
+    cwd = os.path.abspath(settings.cwd or os.getcwd())
+    observations = Observations(script=target.path, cwd=cwd, limits=Limits(settings.steps, settings.time_limit))
+    yield plan(target, settings)
+    observations.source = await asyncio.to_thread(read_source, target.path, cwd)
+    wanted = settings.wanted()
+    results: dict[str, CheckResult] = {}
+    findings: list[Finding] = []
+    environment = Environment()
+
+    def judged(name: str) -> CheckJudged:
+        if name not in wanted:
+            results[name] = CheckResult(name, Status.SKIPPED, "left out, as asked")
+            return CheckJudged(results[name], [])
+        results[name], found = judge(name, observations)
+        findings.extend(found)
+        return CheckJudged(results[name], found)
+
+    if settings.no_run:
+        observations.not_run = "only the source was read (--no-run)"
+        for name in ORDER:
+            yield judged(name)
+    else:
+        interpreter = interpreter_of(settings)
+        await _has_tensorflow(interpreter, cwd, observations.source.imports_tensorflow)
+        observations.machine = await asyncio.to_thread(_machine)
+        environment = _environment(observations, interpreter)
+        yield EnvironmentKnown(environment)
+        for name in ORDER:
+            yield CheckStarted(name)
+        yield RunStarted(AS_IS, "the script as it is, under observation")
+        async for news in _run(AS_IS, target, settings, interpreter, cwd, os.environ, observations):
+            yield news
+        environment = _environment(observations, interpreter)
+        yield EnvironmentKnown(environment)
+        for name in ("inputs", "layers"):
+            yield judged(name)
+        if "device" in wanted and _has_accelerator(observations):
+            yield RunStarted(CPU_ONLY, "the same with every accelerator hidden")
+            async for news in _run(CPU_ONLY, target, settings, interpreter, cwd, {**os.environ, **HIDDEN}, observations):
+                yield news
+        for name in ORDER:
+            if name not in results:
+                yield judged(name)
+    ordered = ranked(findings, ORDER, observations)
+    in_order = [results[name] for name in ORDER]
+    yield Finished(
+        Report(
+            target=_target_report(target),
+            environment=environment,
+            verdict=verdict(observations, in_order, ordered),
+            checks=in_order,
+            findings=ordered,
+            runs=[run_report(run, observations) for run in observations.runs],
+            f64doctor=__version__,
+            seconds=round(time.monotonic() - began, 3),
+        )
+    )
+
+
+def _machine() -> Machine:
+    from f64doctor.machine import read_machine
+
+    return read_machine()
+
+
+# -- the runs
+
+
+async def _run(
+    name: str,
+    target: Target,
+    settings: Settings,
+    interpreter: str,
+    cwd: str,
+    environment: Mapping[str, str],
+    observations: Observations,
+) -> AsyncIterator[Progress]:
+    from f64doctor.machine import read_oom_kills
+    from f64doctor.observe import events
+    from f64doctor.runs import run_target
+
+    kills = read_oom_kills()
+    steps, loss, stage = 0, None, "starting"
+    process = run_target(
+        name,
+        interpreter,
+        target.path,
+        list(target.args),
+        cwd=cwd,
+        environment=environment,
+        steps=settings.steps,
+        time_limit=settings.time_limit,
+        hide_devices=name == CPU_ONLY,
+        shown=target.shown if settings.cwd is None else target.path,
+    )
+    async with aclosing(process) as news:
+        async for item in news:
+            for event in item.events:
+                stage = _stage(event) or stage
+                if isinstance(event, events.Step):
+                    steps, loss = steps + 1, event.loss if event.loss is not None else loss
+            if item.over:
+                run = item.run
+                after = read_oom_kills()
+                run.oom_kills = max(0, (after or 0) - (kills or 0))
+                observations.runs.append(run)
+                yield RunEnded(run_report(run, observations))
+            else:
+                yield RunProgress(name, item.seconds, steps, loss, item.resident_bytes, stage, item.log)
+
+
+def _stage(event: object) -> str:
+    """What the script is doing, in a word or two, as far as an event tells."""
+    from f64doctor.observe import events
+
+    if isinstance(event, events.Library):
+        return f"importing {event.name}" if event.name != "numpy" else "importing"
+    if isinstance(event, events.Created):
+        return "building the model"
+    if isinstance(event, events.Feed):
+        return f"{event.call}" if event.call != "call" else "computing"
+    return "training" if isinstance(event, events.Step) else ""
+
+
+def _has_accelerator(observations: Observations) -> bool:
+    """Whether TensorFlow listed an accelerator, or, when it could not say, whether the driver shows a card."""
+    from f64doctor.observe import events
+
+    run = observations.run()
+    devices = run.last(events.Devices) if run is not None else None
+    if devices is not None:
+        return any(":CPU:" not in name for name in devices.names)
+    return bool(observations.machine.gpus)
+
+
+async def _has_tensorflow(interpreter: str, cwd: str, needed: bool) -> None:
+    """Raise ``InterpreterError`` when the interpreter cannot run, or lacks the TensorFlow that the script needs."""
+    question = "import importlib.util as u, sys; print(sys.version_info[:2] >= (3, 9), u.find_spec('tensorflow') is not None)"
+    try:
+        process = await asyncio.create_subprocess_exec(
+            interpreter,
+            "-c",
+            question,
+            cwd=cwd if os.path.isdir(cwd) else None,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            answer, _ = await asyncio.wait_for(process.communicate(), 60)
+        except BaseException:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            raise
+    except OSError as error:
+        raise InterpreterError(f"{interpreter} could not be started: {error.strerror or error}", 2) from error
+    except asyncio.TimeoutError:
+        raise InterpreterError(f"{interpreter} did not answer within 60 s", 3) from None
+    words = answer.decode("utf-8", "replace").split()
+    if len(words) != 2:
+        raise InterpreterError(f"{interpreter} is no Python interpreter, or it cannot start: try it with “{interpreter} -c 1”", 2)
+    if words[0] != "True":
+        raise InterpreterError(f"{interpreter} is older than Python 3.9, which the observer needs", 2)
+    if needed and words[1] != "True":
+        raise InterpreterError(
+            f"{interpreter} has no TensorFlow: name the interpreter that has it with --python, or install it with"
+            f" “{interpreter} -m pip install tensorflow”",
+            3,
+        )
+
+
+# -- the report's parts
+
+
+def _target_report(target: Target) -> TargetReport:
+    return TargetReport(target.kind, target.shown, list(target.args))
+
+
+def _environment(observations: Observations, interpreter: str) -> Environment:
+    """Versions and devices as the run told them, cards and memory as this machine told them."""
+    from f64doctor.observe import events
+
+    run = observations.run()
+    libraries = {library.name: library for library in run.all(events.Library)} if run is not None else {}
+    hello = run.last(events.Hello) if run is not None else None
+    devices = run.last(events.Devices) if run is not None else None
+    keras = libraries.get("keras") or libraries.get("tf_keras")
+    tensorflow, numpy = libraries.get("tensorflow"), libraries.get("numpy")
+    return Environment(
+        python=hello.python if hello is not None else None,
+        executable=interpreter,
+        tensorflow=tensorflow.version if tensorflow is not None else None,
+        keras=keras.version if keras is not None else None,
+        keras_backend=keras.backend if keras is not None else None,
+        numpy=numpy.version if numpy is not None else None,
+        platform=observations.machine.platform or None,
+        devices=[f"{name} {devices.details.get(name, '')}".strip() for name in devices.names] if devices is not None else [],
+        gpus=list(observations.machine.gpus),
+        memory=observations.machine.memory,
+    )
+
+
+def run_report(run: Run, observations: Observations) -> RunReport:
+    """A run as the report tells it."""
+    from f64doctor.observe import events
+
+    failure = run.failure
+    end = run.last(events.End)
+    bounded = list(end.bounded) if end is not None else []
+    if run.outcome == "timed-out":
+        bounded.append(f"the run was ended after {run.seconds:.0f} s, its time limit")
+    peaks: dict[str, int] = {}
+    for memory in run.all(events.Memory):
+        if memory.device != "process" and memory.peak:
+            peaks[memory.device] = max(memory.peak, peaks.get(memory.device, 0))
+    process_peaks = [memory.peak for memory in run.all(events.Memory) if memory.device == "process" and memory.peak]
+    return RunReport(
+        name=run.name,
+        outcome=run.outcome,
+        seconds=round(run.seconds, 3),
+        exit_code=run.exit_code,
+        exception=None
+        if failure is None
+        else ExceptionReport(failure.type, failure.message[:2000], [observations.location(frame) for frame in failure.frames]),
+        log_tail=run.log,
+        bounded=bounded,
+        steps=[StepReport(step.number, step.loss, step.seconds) for step in run.all(events.Step)[:50]],
+        peak_process_bytes=max([*process_peaks, *([run.peak_bytes] if run.peak_bytes else [])], default=None),
+        peak_device_bytes=peaks,
+    )

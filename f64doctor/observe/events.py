@@ -1,0 +1,326 @@
+"""One struct for each fact that a probe can send. A fact that is not known is None, never a guess."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """A line of the user's code on the stack: absolute path, line from 1, function name, source text."""
+
+    file: str
+    line: int
+    function: str = ""
+    text: str = ""
+
+
+class Values(msgspec.Struct, frozen=True):
+    """What the numbers of an array say about the precision that they have been through.
+
+    ``nontrivial`` counts the sampled values that need more than 16 significant bits (the others fit in float32 by nature:
+    integers, pixels, short binary fractions); ``exact`` counts those of them that equal their float32 rounding.
+    ``bits`` is the largest number of significant bits in use (1-53). ``fixed_point`` is true when all sampled values are
+    multiples of one quantum and at most 24 bits wide, as 24-bit audio is. ``max_relative_error`` and ``max_absolute_error`` are what
+    rounding to float32 does (or did) to them.
+    """
+
+    size: int
+    sampled: int
+    nontrivial: int
+    exact: int
+    bits: int
+    fixed_point: bool = False
+    max_magnitude: float | None = None
+    max_relative_error: float | None = None
+    max_absolute_error: float | None = None
+
+    @property
+    def laundered(self) -> bool:
+        """True when the values have been through float32: all that could tell are float32-exact, and they use its width."""
+        return self.nontrivial > 0 and self.exact == self.nontrivial and self.bits >= 20
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
+    """Anything that a probe sends; ``t`` is seconds since the probe began."""
+
+    t: float = 0.0
+
+
+class Hello(Event, frozen=True, tag="hello"):
+    """The first event: who runs what, where."""
+
+    protocol: int
+    pid: int
+    python: str
+    executable: str
+    script: str
+    cwd: str
+    argv: list[str] = []
+
+
+class Library(Event, frozen=True, tag="library"):
+    """TensorFlow, a Keras or NumPy was imported by the script."""
+
+    name: str
+    version: str | None = None
+    path: str | None = None
+    floatx: str | None = None
+    backend: str | None = None
+    keras_home: str | None = None
+    built_with_cuda: bool | None = None
+    frames: list[Frame] = []
+
+
+class Setting(Event, frozen=True, tag="setting"):
+    """The script asked for a precision, or for something that decides it.
+
+    ``kind``: floatx, policy, environment, clear_session. ``before``/``value``: the setting before and after. ``floatx`` and ``policy``
+    are the library's state after it (policy None: nothing has latched it yet); for KERAS_HOME, ``floatx`` is what the keras.json in that folder says.
+    """
+
+    kind: str
+    value: str | None
+    before: str | None = None
+    name: str = ""
+    floatx: str | None = None
+    policy: str | None = None
+    library: str = "keras"
+    frames: list[Frame] = []
+
+
+class Latch(Event, frozen=True, tag="latch"):
+    """Keras created its global dtype policy from the floatx of this moment and will keep it."""
+
+    policy: str
+    floatx: str | None
+    by: str
+    library: str = "keras"
+    frames: list[Frame] = []
+
+
+class Created(Event, frozen=True, tag="created"):
+    """A Keras object came to be. ``role``: layer, input, model, loss, metric, optimizer, weight. ``explicit`` is the dtype argument, if one was given.
+
+    ``loaded`` names the function that rebuilt it from a file or configuration (load_model, clone_model, …).
+    """
+
+    role: str
+    cls: str
+    name: str
+    serial: int
+    module: str = ""
+    dtype: str | None = None
+    compute_dtype: str | None = None
+    explicit: str | None = None
+    loaded: str | None = None
+    owner: int | None = None
+    floatx: str | None = None
+    policy: str | None = None
+    library: str = "keras"
+    frames: list[Frame] = []
+
+
+class Array(Event, frozen=True, tag="array"):
+    """A line of the user's code made or named an array, tensor, variable or dataset.
+
+    ``how``: ``assigned`` to ``name``, or the result of a ``called`` expression. ``before`` is the dtype of what the call converted.
+    ``uses`` are the names that the statement reads; ``frames`` is the chain of calls that led there, outermost first,
+    so that the last one is the line itself; ``last_line`` is where its statement ends. ``scope`` is the function's qualified name, empty at module level.
+    ``same_as`` is the serial of an earlier array event for the same object (or the object it is a view of).
+    """
+
+    serial: int
+    how: str
+    kind: str
+    dtype: str
+    name: str = ""
+    text: str = ""
+    call: str = ""
+    before: str | None = None
+    before_values: Values | None = None
+    shape: list[int | None] | None = None
+    values: Values | None = None
+    scope: str = ""
+    last_line: int = 0
+    uses: list[str] = []
+    same_as: int | None = None
+    frames: list[Frame] = []
+
+
+class Feed(Event, frozen=True, tag="feed"):
+    """What was handed to a model. ``made`` is the serial of the array event for the same object, ``path`` its place in a nest.
+
+    ``takes``: the dtype to which this call converts it before the model sees it (None: as it is).
+    """
+
+    call: str
+    argument: str
+    kind: str
+    dtype: str
+    model: str = ""
+    path: str = ""
+    shape: list[int | None] | None = None
+    values: Values | None = None
+    takes: str | None = None
+    floatx: str | None = None
+    made: int | None = None
+    uses: list[str] = []
+    scope: str = ""
+    library: str = "keras"
+    frames: list[Frame] = []
+
+
+class Fit(Event, frozen=True, tag="fit"):
+    """A training or evaluation call began. Variable counts by dtype; ``layers`` are the serials of the layers of the model."""
+
+    call: str
+    serial: int
+    model: str
+    cls: str
+    library: str = "keras"
+    floatx: str | None = None
+    policy: str | None = None
+    layers: list[int] = []
+    losses: list[int] = []
+    weights: dict[str, int] = {}
+    slots: dict[str, int] = {}
+    weight_bytes: int = 0
+    jit_compile: bool | None = None
+    optimizer: str | None = None
+    frames: list[Frame] = []
+
+
+class Step(Event, frozen=True, tag="step"):
+    """A training step ended. ``seconds`` is its wall time, the first one with tracing."""
+
+    number: int
+    loop: str
+    fit: int | None = None
+    loss: float | None = None
+    seconds: float | None = None
+
+
+class Narrowing(msgspec.Struct, frozen=True):
+    """An operation of a traced function where float64 becomes narrower, or where narrower numbers join a float64 computation.
+
+    ``kind``: ``narrows`` (a double goes in, a narrower float comes out) or ``joins`` (a float32 value is widened). For ``joins``, ``source``
+    is the kind of value (constant, variable, captured, random, island) and ``frames`` the line that made it. ``constant`` in full: what was written is
+    lost. ``by``: user, package, framework. ``reaches``: weights, loss, output, metric, nothing, or unknown.
+    """
+
+    kind: str
+    op: str
+    type: str
+    source_dtype: str
+    result_dtype: str
+    by: str
+    reaches: str
+    source: str = ""
+    package: str = ""
+    shape: list[int | None] | None = None
+    layer: int | None = None
+    layer_name: str = ""
+    made: int | None = None
+    values: Values | None = None
+    constant: float | None = None
+    frames: list[Frame] = []
+
+
+class Graph(Event, frozen=True, tag="graph"):
+    """A traced function: how many operations give which dtype, and where it narrows."""
+
+    name: str
+    operations: int
+    dtypes: dict[str, int] = {}
+    role: str = "function"
+    narrowings: list[Narrowing] = []
+    frames: list[Frame] = []
+
+
+class EagerCast(Event, frozen=True, tag="eager_cast"):
+    """A cast from double to something narrower that ran outside of any traced function."""
+
+    source_dtype: str
+    result_dtype: str
+    by: str
+    count: int = 1
+    shape: list[int | None] | None = None
+    values: Values | None = None
+    in_tape: bool = False
+    frames: list[Frame] = []
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """An operand of the operation that failed: its dtype and shape, and the line that made it (frames, innermost last)."""
+
+    name: str
+    dtype: str
+    shape: list[int | None] | None = None
+    source: str = ""
+    made: int | None = None
+    frames: list[Frame] = []
+
+
+class Failure(Event, frozen=True, tag="failure"):
+    """The exception that ended the script. ``layer`` is the serial of the Keras layer in whose call it was raised."""
+
+    type: str
+    message: str
+    module: str = ""
+    frames: list[Frame] = []
+    operands: list[Operand] = []
+    layer: int | None = None
+    layer_name: str = ""
+    origin: str = ""
+    traceback: str = ""
+
+
+class Memory(Event, frozen=True, tag="memory"):
+    """Memory of a device's allocator, or of the process (device ``process``). Bytes."""
+
+    device: str
+    current: int | None = None
+    peak: int | None = None
+
+
+class Devices(Event, frozen=True, tag="devices"):
+    """What TensorFlow lists, for example ``/physical_device:GPU:0``."""
+
+    names: list[str]
+    details: dict[str, str] = {}
+
+
+class Trouble(Event, frozen=True, tag="trouble"):
+    """A part of the probe could not do its work; the script was not disturbed by it."""
+
+    where: str
+    message: str
+
+
+class End(Event, frozen=True, tag="end"):
+    """The script is over. ``outcome``: completed, stopped (by the bound), raised, exited."""
+
+    outcome: str
+    exit_code: int | None = None
+    updates: int = 0
+    bounded: list[str] = []
+
+
+AnyEvent = (
+    Hello
+    | Library
+    | Setting
+    | Latch
+    | Created
+    | Array
+    | Feed
+    | Fit
+    | Step
+    | Graph
+    | EagerCast
+    | Failure
+    | Memory
+    | Devices
+    | Trouble
+    | End
+)

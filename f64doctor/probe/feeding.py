@@ -1,0 +1,398 @@
+"""Watches what enters a model, each training and evaluation call, its steps, and the script's own training loops."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import ModuleType
+from typing import Any, Optional
+
+from . import arrays, rewire, stack
+from .bounds import Bounds
+from .graphs import GraphsWatch
+from .imports import ImportWatch
+from .instrument import Compiler
+from .keras_state import KerasLibrary, dtype_of
+from .objects import ObjectsWatch
+from .recorder import Recorder
+from .wire import Wire
+
+# The arguments of each call that carry data, in the order of their positions after self.
+_DATA = {
+    "fit": ("x", "y"),
+    "evaluate": ("x", "y"),
+    "predict": ("x",),
+    "train_on_batch": ("x", "y", "sample_weight", "class_weight"),
+    "test_on_batch": ("x", "y", "sample_weight"),
+    "predict_on_batch": ("x",),
+}
+_DATA_BY_NAME = ("x", "y", "sample_weight", "class_weight", "validation_data")
+# These round arrays and tensors to floatx before the model sees them; the others hand them on as they are.
+_ROUNDING = ("fit", "evaluate", "predict")
+FEEDS_OF_A_LINE = 3
+
+
+class FeedingWatch:
+    """Sends ``feed``, ``fit`` and ``step`` events, and bounds the training calls."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        imports: ImportWatch,
+        recorder: Recorder,
+        objects: ObjectsWatch,
+        graphs: GraphsWatch,
+        compiler: Compiler,
+        bounds: Bounds,
+    ) -> None:
+        self._wire = wire
+        self._imports = imports
+        self._recorder = recorder
+        self._objects = objects
+        self._graphs = graphs
+        self._compiler = compiler
+        self._bounds = bounds
+        self._told: dict[tuple[str, int, str], int] = {}
+        self._fits = 0
+
+    def watch(self, library: KerasLibrary) -> None:
+        """Watch the training calls of one Keras as its modules are imported."""
+        base = library.name + ".src."
+        if library.generation == 3:
+            self._imports.after(base + "backend.tensorflow.trainer", lambda m: self._trainer(library, m.TensorFlowTrainer))
+            self._imports.after(base + "optimizers.base_optimizer", lambda m: self._optimizer(m.BaseOptimizer, ("apply",)))
+        else:
+            self._imports.after(base + "engine.training", lambda m: self._trainer(library, m.Model))
+            self._imports.after(
+                base + "optimizers.optimizer", lambda m: self._optimizer(m._BaseOptimizer, ("apply_gradients",))
+            )
+            self._imports.after(
+                base + "optimizers.legacy.optimizer_v2", lambda m: self._optimizer(m.OptimizerV2, ("apply_gradients",))
+            )
+
+    # -- fit, evaluate, predict, …
+
+    def _trainer(self, library: KerasLibrary, trainer: type) -> None:
+        for call in _DATA:
+            self._watch_call(library, trainer, call)
+
+    def _watch_call(self, library: KerasLibrary, trainer: type, call: str) -> None:
+        watch = self
+
+        def around(original: Any, model: Any, args: Any, kwargs: Any) -> Any:
+            nested = watch._bounds.in_fit > 0
+            if not watch._wire.in_charge:
+                return original(model, *args, **kwargs)
+            frames = stack.user_frames()
+            if not nested:
+                watch._feeds(library, model, call, args, kwargs, frames)
+            fit: Optional[_Fit] = None
+            if call in ("fit", "evaluate"):
+                fit = watch._begin(library, model, call, frames, nested)
+                args, kwargs = watch._bounded(library, model, call, args, kwargs, fit, nested)
+            if call == "train_on_batch":
+                watch._bounds.before_update(("train_on_batch", id(model)))
+            watch._bounds.in_fit += 1
+            try:
+                result = original(model, *args, **kwargs)
+            finally:
+                watch._bounds.in_fit -= 1
+                if fit is not None:
+                    watch._end(fit)
+                if not nested:
+                    watch._graphs.examine()
+            if call == "train_on_batch":
+                watch._bounds.after_update(("train_on_batch", id(model)), _scalar(result))
+            return result
+
+        rewire.wrap_method(trainer, call, around)
+
+    def _begin(self, library: KerasLibrary, model: Any, call: str, frames: list[dict[str, Any]], nested: bool) -> "_Fit":
+        if not nested:
+            self._fits += 1
+        fit = _Fit(self._fits, library, model, call, frames)
+        fit.nested = nested
+        return fit
+
+    def _bounded(
+        self, library: KerasLibrary, model: Any, call: str, args: Any, kwargs: Any, fit: "_Fit", nested: bool
+    ) -> tuple[Any, Any]:
+        """The arguments with the counting callback added, where that is possible."""
+        callbacks = sys.modules.get(library.name + ".src.callbacks.callback" if library.generation == 3 else library.name + ".src.callbacks")
+        base = getattr(callbacks, "Callback", None)
+        # In the validation inside a fit Keras hands its own list of callbacks on, ours among them.
+        if base is None or nested or len(args) > (5 if call == "fit" else 6):
+            return args, kwargs
+        counter = _counter_class(base)(self, fit)
+        given = kwargs.get("callbacks")
+        kwargs = dict(kwargs)
+        if given is None:
+            kwargs["callbacks"] = [counter]
+        elif isinstance(given, (list, tuple)):
+            kwargs["callbacks"] = [*given, counter]
+        elif hasattr(given, "append"):
+            given.append(counter)
+        elif isinstance(given, base):
+            kwargs["callbacks"] = [given, counter]
+        return args, kwargs
+
+    def step_ended(self, fit: "_Fit", loss: Optional[float]) -> bool:
+        """A training step of a fit is over; whether it shall be the last one."""
+        fit.done += 1
+        now = time.perf_counter()
+        if fit.done <= 1000:
+            self._wire.send(
+                "step", number=fit.done, loop="fit", fit=fit.serial, loss=loss, seconds=now - fit.last
+            )
+        fit.last = now
+        if fit.done == 1:
+            self._graphs.examine()
+            self._tell_fit(fit)
+        if self._bounds.reached(fit.done):
+            self._bounds.tell("each fit was ended after {} steps".format(self._bounds.steps))
+            return True
+        return False
+
+    def evaluation_step_ended(self, done: int) -> bool:
+        """A step of an evaluation is over; whether it shall be the last one."""
+        if self._bounds.reached(done):
+            self._bounds.tell("each evaluation was ended after {} steps".format(self._bounds.steps))
+            return True
+        return False
+
+    def _end(self, fit: "_Fit") -> None:
+        if not fit.told:
+            self._tell_fit(fit)
+
+    def _tell_fit(self, fit: "_Fit") -> None:
+        if fit.told or fit.nested:
+            return
+        fit.told = True
+        try:
+            model = fit.model
+            optimizer = getattr(model, "optimizer", None)
+            self._wire.send(
+                "fit",
+                call=fit.call,
+                serial=fit.serial,
+                model=str(getattr(model, "name", "")),
+                cls=type(model).__name__,
+                library=fit.library.name,
+                floatx=fit.library.floatx(),
+                policy=fit.library.policy(),
+                layers=[s for s in (self._objects.serial_of(layer) for layer in _all_layers(model)) if s is not None],
+                losses=[s for s in (self._objects.serial_of(loss) for loss in _losses(model)) if s is not None],
+                weights=_count_dtypes(getattr(model, "weights", ())),
+                slots=_count_dtypes(_variables_of(optimizer)),
+                weight_bytes=_bytes(getattr(model, "weights", ())),
+                jit_compile=_flag(getattr(model, "jit_compile", getattr(model, "_jit_compile", None))),
+                optimizer=type(optimizer).__name__ if optimizer is not None else None,
+                frames=fit.frames,
+            )
+        except Exception as error:  # noqa: BLE001 - the script must not notice
+            self._wire.trouble("telling a " + fit.call, error)
+
+    # -- what is handed over
+
+    def _feeds(
+        self, library: KerasLibrary, model: Any, call: str, args: Any, kwargs: Any, frames: list[dict[str, Any]]
+    ) -> None:
+        try:
+            data = dict(zip(_DATA[call], args))
+            data.update({name: kwargs[name] for name in _DATA_BY_NAME if name in kwargs})
+            self._tell_feeds(library, model, call, call, data, frames)
+        except Exception as error:  # noqa: BLE001 - the script must not notice
+            self._wire.trouble("looking at what enters " + call, error)
+
+    def _tell_feeds(
+        self,
+        library: KerasLibrary,
+        model: Any,
+        call: str,
+        function: str,
+        data: dict[str, Any],
+        frames: list[dict[str, Any]],
+    ) -> None:
+        if not frames:
+            return
+        here = frames[-1]
+        key = (here["file"], here["line"], call)
+        self._told[key] = self._told.get(key, 0) + 1
+        if self._told[key] > FEEDS_OF_A_LINE:
+            return
+        reads = self._compiler.arguments(here["file"], here["line"], function) if stack.owner(here["file"]) == stack.USER else {}
+        floatx = library.floatx()
+        for argument, value in data.items():
+            position = str(_DATA.get(call, ("x",)).index(argument)) if argument in _DATA.get(call, ("x",)) else argument
+            for path, leaf in list(arrays.named_leaves(value))[:64]:
+                described = arrays.describe_numbers(leaf)
+                if described is None:
+                    if leaf is None or not _is_loader(leaf):
+                        continue
+                    described = arrays.Described("loader", "unknown", None)
+                converts = call in _ROUNDING and described.kind in ("ndarray", "tensor", "frame", "scalar", "list")
+                self._wire.send(
+                    "feed",
+                    call=call,
+                    argument=argument,
+                    kind=described.kind,
+                    dtype=described.dtype,
+                    model=str(getattr(model, "name", "")),
+                    path=path,
+                    shape=described.shape,
+                    values=described.values(),
+                    takes=floatx if converts and described.dtype in arrays.FLOATS else None,
+                    floatx=floatx,
+                    made=self._recorder.makers.of(leaf),
+                    uses=reads.get(argument, reads.get(position, [])),
+                    scope=here["function"] if here["function"] != "<module>" else "",
+                    library=library.name,
+                    frames=frames,
+                )
+
+    def direct_call(self, library: KerasLibrary, model: Any, args: Any, kwargs: Any) -> None:
+        """The script itself calls a layer or model on data."""
+        try:
+            frames = stack.user_frames()
+            data = {"x": args[0]} if args else {k: v for k, v in kwargs.items() if k != "training"}
+            concrete = {}
+            for name, value in data.items():
+                first = next((leaf for _, leaf in arrays.named_leaves(value)), None)
+                described = arrays.describe(first)
+                if described is not None and described.kind not in ("symbolic", "variable"):
+                    concrete[name] = value
+            if concrete:
+                self._tell_feeds(library, model, "call", "", concrete, frames)
+        except Exception as error:  # noqa: BLE001 - the script must not notice
+            self._wire.trouble("looking at what a layer is called on", error)
+
+    # -- the script's own loops
+
+    def _optimizer(self, cls: type, names: tuple[str, ...]) -> None:
+        watch = self
+
+        def around(original: Any, optimizer: Any, args: Any, kwargs: Any) -> Any:
+            if watch._bounds.in_fit or not watch._wire.in_charge:
+                return original(optimizer, *args, **kwargs)
+            if watch._graphs.tracing():
+                watch._graphs.mark_update()
+                return original(optimizer, *args, **kwargs)
+            loop = ("optimizer", id(optimizer))
+            watch._bounds.before_update(loop)
+            result = original(optimizer, *args, **kwargs)
+            watch._bounds.after_update(loop)
+            return result
+
+        for name in names:
+            rewire.wrap_method(cls, name, around)
+
+
+class _Fit:
+    def __init__(self, serial: int, library: KerasLibrary, model: Any, call: str, frames: list[dict[str, Any]]) -> None:
+        self.serial = serial
+        self.library = library
+        self.model = model
+        self.call = call
+        self.frames = frames
+        self.done = 0
+        self.nested = False
+        self.told = False
+        self.last = time.perf_counter()
+
+
+_counters: dict[type, type] = {}
+
+
+def _counter_class(base: type) -> type:
+    """The callback, derived from this Keras's own Callback, that counts steps and ends a call as Keras itself would."""
+    known = _counters.get(base)
+    if known is not None:
+        return known
+
+    class StepCounter(base):  # type: ignore[misc,valid-type]
+        def __init__(self, watch: FeedingWatch, fit: _Fit) -> None:
+            super().__init__()
+            self._watch = watch
+            self._fit = fit
+            self._evaluated = 0
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            loss = _scalar(logs.get("loss")) if isinstance(logs, dict) else None
+            if self._watch.step_ended(self._fit, loss):
+                self.model.stop_training = True
+
+        def on_test_begin(self, logs: Any = None) -> None:
+            self._evaluated = 0
+
+        def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+            self._evaluated += 1
+            if self._watch.evaluation_step_ended(self._evaluated):
+                # Keras 3 looks at this flag; Keras 2 has none, and evaluates on.
+                self.model.stop_evaluating = True
+
+    _counters[base] = StepCounter
+    return StepCounter
+
+
+def _scalar(value: Any) -> Optional[float]:
+    """A loss as a float, or None when it is none."""
+    if isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+    except Exception:  # noqa: BLE001 - tensors have errors of their own
+        return None
+
+
+def _flag(value: Any) -> Optional[bool]:
+    return value if isinstance(value, bool) else None
+
+
+def _all_layers(model: Any) -> list[Any]:
+    flatten = getattr(model, "_flatten_layers", None)
+    try:
+        return list(flatten(include_self=False, recursive=True)) if flatten is not None else list(model.layers)
+    except Exception:  # noqa: BLE001 - a model that cannot list its layers yet has none to show
+        return []
+
+
+def _losses(model: Any) -> list[Any]:
+    """The loss objects that a model was compiled with, wherever this Keras keeps them."""
+    found: list[Any] = []
+    compiled = getattr(model, "_compile_loss", None) or getattr(model, "compiled_loss", None)
+    given = getattr(model, "loss", None)
+    for nest in (given, getattr(compiled, "_user_losses", None), getattr(compiled, "_losses", None)):
+        found.extend(leaf for leaf in arrays.leaves(nest) if leaf is not None and not isinstance(leaf, str))
+    return found
+
+
+def _variables_of(optimizer: Any) -> Any:
+    variables = getattr(optimizer, "variables", ())
+    return variables() if callable(variables) else variables
+
+
+def _count_dtypes(variables: Any) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for variable in list(variables):
+        name = dtype_of(getattr(variable, "dtype", None)) or "unknown"
+        name = name[:-4] if name.endswith("_ref") else name
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _bytes(variables: Any) -> int:
+    widths = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
+    total = 0
+    for variable in list(variables):
+        count = 1
+        for size in tuple(variable.shape):
+            count *= int(size or 1)
+        total += count * widths.get(dtype_of(variable.dtype) or "", 4)
+    return total
+
+
+def _is_loader(value: Any) -> bool:
+    """Whether an object yields batches: a generator, a Sequence or PyDataset."""
+    return hasattr(value, "__next__") or (hasattr(value, "__getitem__") and hasattr(value, "__len__"))

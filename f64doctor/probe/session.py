@@ -1,0 +1,232 @@
+"""Runs the target as ``python TARGET`` would, with the watches in place, and tells how it ended."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.machinery
+import json
+import os
+import sys
+import types
+from typing import Any, Optional
+
+from . import failure, stack
+from .bounds import BoundReached, Bounds
+from .calls import CallsWatch
+from .failure import FailureWatch
+from .feeding import FeedingWatch
+from .graphs import GraphsWatch
+from .imports import ImportWatch
+from .instrument import Compiler, LocalModules, Sites
+from .keras_state import KerasLibrary
+from .objects import ObjectsWatch
+from .recorder import Recorder
+from .settings import SettingsWatch
+from .wire import PROTOCOL, Wire
+
+
+def main(options: str, target: str, arguments: list[str]) -> None:
+    """Run ``target`` with its arguments. ``options`` is JSON: fd, steps (null: no bound), hide (ignore what the script
+    says about visible devices). Leaves with the script's own exit status."""
+    chosen = json.loads(options)
+    Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide"))).run(target, arguments)
+
+
+class Session:
+    """One observed run."""
+
+    def __init__(self, wire: Wire, steps: Optional[int], hide_devices: bool = False) -> None:
+        self._wire = wire
+        self._hide_devices = hide_devices
+        self._sites = Sites()
+        self._recorder = Recorder(wire)
+        self._sites.attach(self._recorder)
+        self._compiler = Compiler(self._sites, wire.trouble)
+        self._imports = ImportWatch(wire.trouble)
+        self._bounds = Bounds(wire, steps)
+        self._objects = ObjectsWatch(wire, self._imports)
+        self._graphs = GraphsWatch(wire, self._imports, self._recorder, self._bounds)
+        self._feeding = FeedingWatch(
+            wire, self._imports, self._recorder, self._objects, self._graphs, self._compiler, self._bounds
+        )
+        self._calls = CallsWatch(wire, self._imports, self._objects, self._graphs, self._feeding)
+        self._failure = FailureWatch(wire, self._imports, self._recorder, self._graphs, self._calls)
+        self._settings = SettingsWatch(wire, self._imports)
+        self._libraries: dict[str, KerasLibrary] = {}
+
+    # -- the run
+
+    def run(self, target: str, arguments: list[str]) -> None:
+        """Execute the target; never returns."""
+        script = os.path.abspath(target)
+        root = os.path.dirname(script)
+        self._wire.send(
+            "hello",
+            protocol=PROTOCOL,
+            pid=os.getpid(),
+            python=".".join(str(part) for part in sys.version_info[:3]),
+            executable=sys.executable,
+            script=script,
+            cwd=os.getcwd(),
+            argv=arguments,
+        )
+        self._watch()
+        sys.argv = [target, *arguments]
+        sys.path[0] = root
+        sys.meta_path.insert(0, LocalModules(root, self._compiler))
+        module = types.ModuleType("__main__")
+        namespace = module.__dict__
+        namespace.update(
+            __file__=script,
+            __builtins__=builtins,
+            __cached__=None,
+            __loader__=importlib.machinery.SourceFileLoader("__main__", script),
+            __spec__=None,
+            __package__=None,
+        )
+        sys.modules["__main__"] = module
+        outcome, code = "completed", 0
+        try:
+            with open(script, "rb") as file:
+                source = file.read()
+            exec(self._compiler.compiled(source, script), namespace)  # noqa: S102 - this is what a runner does
+        except BoundReached:
+            outcome = "stopped"
+        except SystemExit as error:
+            outcome, code = self._left(error)
+        except BaseException as error:  # noqa: BLE001 - told, shown and answered with Python's exit status
+            outcome, code = "raised", 1
+            if isinstance(error, KeyboardInterrupt):
+                outcome, code = "interrupted", 130
+            self._told(error)
+        self._close(outcome, code)
+
+    def _left(self, error: SystemExit) -> tuple[str, int]:
+        code = error.code
+        if code is None:
+            return "completed", 0
+        if isinstance(code, int):
+            return ("completed" if code == 0 else "exited"), code
+        print(code, file=sys.stderr)
+        return "exited", 1
+
+    def _told(self, error: BaseException) -> None:
+        trace = error.__traceback__
+        try:
+            self._failure.tell(error, trace)
+        except Exception as trouble:  # noqa: BLE001 - then at least the exception itself is shown
+            self._wire.trouble("explaining the exception", trouble)
+            self._wire.send("failure", type=type(error).__name__, message=str(error)[:6000])
+        try:
+            hook = sys.excepthook
+            if hook is sys.__excepthook__:
+                sys.stderr.write("".join(failure.shown(error, trace)))
+                sys.stderr.flush()
+            else:
+                hook(type(error), error, trace)
+        except Exception:  # noqa: BLE001 - stderr may be closed
+            pass
+
+    def _close(self, outcome: str, code: int) -> None:
+        for name, ending in (("graphs", self._graphs.examine), ("memory", self._tell_memory), ("devices", self._tell_devices)):
+            try:
+                ending()
+            except BaseException as error:  # noqa: BLE001 - the next ending shall have its turn
+                self._wire.trouble("telling the " + name, error)
+        self._wire.send("end", outcome=outcome, exit_code=code, updates=self._bounds.updates, bounded=self._bounds.told)
+        sys.exit(code)
+
+    # -- what is watched
+
+    def _watch(self) -> None:
+        self._settings.watch_environment(self._hide_devices)
+        self._graphs.watch()
+        self._failure.watch()
+        self._imports.after("numpy", lambda m: self._wire.send("library", name="numpy", version=getattr(m, "__version__", None)))
+        self._imports.after("tensorflow", self._tensorflow_imported)
+        for name in ("keras", "tf_keras"):
+            # The version decides which internals there are; its module is among the first that each Keras imports.
+            self._imports.after(name, lambda m, name=name: self._keras_imported(name, m))  # type: ignore[misc]
+            for place in ("backend.config", "backend_config", "backend.common.global_state"):
+                self._imports.after(name + ".src." + place, lambda m, name=name, place=place: self._keras_found(name, place))  # type: ignore[misc]
+
+    def _keras_found(self, name: str, place: str) -> None:
+        if name in self._libraries:
+            return
+        library = self._libraries[name] = KerasLibrary(name, 2 if place == "backend_config" else 3)
+        for watch in (self._settings, self._objects, self._feeding, self._calls):
+            watch.watch(library)
+
+    def _tensorflow_imported(self, module: Any) -> None:
+        built = None
+        try:
+            built = bool(module.test.is_built_with_cuda())
+        except Exception:  # noqa: BLE001 - then it is not known
+            pass
+        self._wire.send(
+            "library",
+            name="tensorflow",
+            version=getattr(module, "__version__", None),
+            path=getattr(module, "__file__", None),
+            built_with_cuda=built,
+        )
+
+    def _keras_imported(self, name: str, module: Any) -> None:
+        library = self._libraries.get(name)
+        config = sys.modules.get(name + ".src.backend.config")
+        backend = getattr(config, "_BACKEND", None) if library is not None and library.generation == 3 else "tensorflow"
+        self._wire.send(
+            "library",
+            name=name,
+            version=getattr(module, "__version__", None),
+            path=getattr(module, "__file__", None),
+            floatx=library.floatx() if library is not None else None,
+            backend=backend,
+            keras_home=getattr(config, "_KERAS_DIR", None) or os.environ.get("KERAS_HOME"),
+            frames=stack.user_frames(),
+        )
+
+    # -- what is told at the end
+
+    def _tell_memory(self) -> None:
+        try:
+            with open("/proc/self/status") as file:
+                fields = dict(line.split(":", 1) for line in file if ":" in line)
+            self._wire.send(
+                "memory",
+                device="process",
+                current=int(fields["VmRSS"].split()[0]) * 1024,
+                peak=int(fields["VmHWM"].split()[0]) * 1024,
+            )
+        except (OSError, KeyError, ValueError):
+            pass
+        context = sys.modules.get("tensorflow.python.eager.context")
+        if context is None or not getattr(context.context(), "_initialized", False):
+            return
+        for device in context.context().list_logical_devices():
+            name = device.name.replace("/device:", "")
+            try:
+                info = context.context().get_memory_info(name)
+            except Exception:  # noqa: BLE001 - not every allocator counts
+                continue
+            if info.get("peak"):
+                self._wire.send("memory", device=name, current=int(info["current"]), peak=int(info["peak"]))
+
+    def _tell_devices(self) -> None:
+        tensorflow = sys.modules.get("tensorflow")
+        config = getattr(tensorflow, "config", None)
+        if config is None:
+            return
+        names, details = [], {}
+        for device in config.list_physical_devices():
+            names.append(device.name)
+            if device.device_type != "CPU":
+                try:
+                    facts = config.experimental.get_device_details(device)
+                    details[device.name] = str(facts.get("device_name", ""))
+                except Exception:  # noqa: BLE001 - details are a courtesy
+                    pass
+        self._wire.send("devices", names=names, details=details)
+
+
+

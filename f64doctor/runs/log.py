@@ -1,0 +1,44 @@
+"""The last lines of what a script prints, in bounded memory whatever it prints."""
+
+from __future__ import annotations
+
+import collections
+import re
+
+LINES_KEPT = 1000
+LONGEST_LINE = 2000
+_ERASED = re.compile(rb"\r(?!\n)|\x08+")
+
+
+class Log:
+    """Keeps the last lines; a line that was rewritten by carriage returns is kept as it stood last."""
+
+    def __init__(self) -> None:
+        self._lines: collections.deque[str] = collections.deque(maxlen=LINES_KEPT)
+        self._rest = b""
+        self.dropped = 0
+
+    def feed(self, data: bytes) -> list[str]:
+        """Take in bytes; the lines that are complete with them."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[-64 * 1024 :]
+        new = [self._line(line) for line in lines]
+        self.dropped += max(0, len(self._lines) + len(new) - LINES_KEPT)
+        self._lines.extend(new)
+        return new
+
+    def close(self) -> None:
+        """Nothing more will come: what is left is the last line."""
+        if self._rest:
+            self._lines.append(self._line(self._rest))
+            self._rest = b""
+
+    def tail(self, lines: int = 200) -> str:
+        """The last lines, oldest first."""
+        return "\n".join(list(self._lines)[-lines:])
+
+    @staticmethod
+    def _line(line: bytes) -> str:
+        parts = [part for part in _ERASED.split(line.rstrip(b"\r")) if part]
+        last = parts[-1] if parts else b""
+        return last[:LONGEST_LINE].decode("utf-8", "replace")

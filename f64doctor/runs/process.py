@@ -1,0 +1,207 @@
+"""One run of the target: its process group is started, read, bounded in time, and ended whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from f64doctor.observe import Run
+from f64doctor.observe.events import AnyEvent, End, Failure
+from f64doctor.runs.log import Log
+from f64doctor.runs.protocol import Reader
+
+PROBE = Path(__file__).resolve().parent.parent / "probe"
+# Between "end yourself" and the kill that cannot be refused.
+GRACE_SECONDS = 2.0
+POLL_SECONDS = 0.25
+
+
+class RunNews(msgspec.Struct):
+    """What became known since the last news; ``run`` is filled as the run goes on and complete when ``over``."""
+
+    run: Run
+    events: list[AnyEvent]
+    log: list[str]
+    seconds: float
+    resident_bytes: int | None
+    over: bool = False
+
+
+async def run_target(
+    name: str,
+    interpreter: str,
+    script: str,
+    arguments: list[str],
+    *,
+    cwd: str,
+    environment: Mapping[str, str],
+    steps: int | None,
+    time_limit: float,
+    hide_devices: bool = False,
+    shown: str | None = None,
+) -> AsyncIterator[RunNews]:
+    """Run the script under the probe and tell what happens, a few times a second; the last news has ``over`` set.
+
+    ``hide_devices``: the script's own settings of CUDA_VISIBLE_DEVICES and its like are ignored. ``shown``: the script's path as ``sys.argv[0]``
+    shall have it. The process group is ended when the run is over, when it has run for ``time_limit`` seconds, and when the caller stops listening.
+    """
+    run = Run(name=name)
+    reader, log = Reader(), Log()
+    began = time.monotonic()
+    read_end, write_end = os.pipe()
+    scratch = tempfile.TemporaryDirectory(prefix="f64doctor-")
+    process: asyncio.subprocess.Process | None = None
+    group = 0
+    events: list[AnyEvent] = []
+    lines: list[str] = []
+    listeners: list[asyncio.Task[None]] = []
+    pipe_stream: asyncio.StreamReader | None = None
+    transport: asyncio.BaseTransport | None = None
+    try:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                interpreter,
+                "-u",
+                str(PROBE),
+                json.dumps({"fd": write_end, "steps": steps, "hide": hide_devices}),
+                shown if shown is not None and os.path.isfile(os.path.join(cwd, shown)) else script,
+                *arguments,
+                cwd=cwd,
+                env={**environment, "TMPDIR": scratch.name} if "TMPDIR" not in environment else dict(environment),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                pass_fds=(write_end,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            run.trouble = f"{interpreter} could not be started: {error.strerror or error}"
+            yield RunNews(run, [], [], 0.0, None, over=True)
+            return
+        group = process.pid
+        os.close(write_end)
+        write_end = -1
+        loop = asyncio.get_running_loop()
+        pipe_stream = asyncio.StreamReader(limit=2**20)
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(pipe_stream), os.fdopen(read_end, "rb", 0)  # type: ignore[arg-type]
+        )
+        read_end = -1
+
+        async def listen(stream: asyncio.StreamReader, take: object) -> None:
+            while data := await stream.read(2**16):
+                if take is reader:
+                    events.extend(reader.feed(data))
+                else:
+                    lines.extend(log.feed(data))
+                    del lines[:-LINES_A_NEWS]
+
+        assert process.stdout is not None
+        listeners = [loop.create_task(listen(pipe_stream, reader)), loop.create_task(listen(process.stdout, log))]
+        ended = loop.create_task(process.wait())
+        timed_out = False
+        while not ended.done():
+            await asyncio.wait([ended], timeout=POLL_SECONDS)
+            seconds = time.monotonic() - began
+            resident = _resident(group)
+            if resident is not None:
+                run.peak_bytes = max(run.peak_bytes or 0, resident)
+            if not ended.done() and seconds > time_limit:
+                timed_out = True
+                await _end_group(group, ended)
+            run.events.extend(events)
+            yield RunNews(run, _taken(events), _taken(lines), seconds, resident)
+        # Children that outlive the script may hold the pipes open: they are ended, and then the pipes run dry.
+        _signal_group(group, signal.SIGKILL)
+        await asyncio.wait(listeners, timeout=GRACE_SECONDS)
+        reader.close()
+        log.close()
+        run.events.extend(events)
+        run.seconds = time.monotonic() - began
+        run.undecoded = reader.undecoded
+        run.log, run.log_lines_dropped = log.tail(), log.dropped
+        _judge_end(run, process.returncode, timed_out)
+        yield RunNews(run, _taken(events), _taken(lines), run.seconds, None, over=True)
+    finally:
+        if process is not None and process.returncode is None:
+            _signal_group(group, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await asyncio.shield(process.wait())
+        elif group:
+            _signal_group(group, signal.SIGKILL)
+        for listener in listeners:
+            listener.cancel()
+        if transport is not None:
+            transport.close()
+        for descriptor in (read_end, write_end):
+            if descriptor >= 0:
+                os.close(descriptor)
+        with contextlib.suppress(OSError):
+            scratch.cleanup()
+
+
+LINES_A_NEWS = 200
+
+
+def _taken(items: list[AnyEvent] | list[str]) -> list:  # type: ignore[type-arg]
+    taken = list(items)
+    items.clear()
+    return taken
+
+
+def _signal_group(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+async def _end_group(group: int, ended: asyncio.Task[int]) -> None:
+    _signal_group(group, signal.SIGTERM)
+    await asyncio.wait([ended], timeout=GRACE_SECONDS)
+    if not ended.done():
+        _signal_group(group, signal.SIGKILL)
+        await asyncio.wait([ended], timeout=GRACE_SECONDS)
+
+
+def _judge_end(run: Run, code: int | None, timed_out: bool) -> None:
+    """Set the outcome from what the probe said and how the process ended."""
+    run.exit_code = code
+    end = next((event for event in reversed(run.events) if isinstance(event, End)), None)
+    if timed_out:
+        run.outcome = "timed-out"
+    elif code is not None and code < 0:
+        run.outcome = "killed"
+        with contextlib.suppress(ValueError):
+            run.signal = signal.Signals(-code).name
+    elif end is not None:
+        run.outcome = end.outcome
+    elif any(isinstance(event, Failure) for event in run.events):
+        run.outcome = "raised"
+    else:
+        run.outcome = "exited" if code else "completed"
+
+
+def _resident(group: int) -> int | None:
+    """Resident bytes of the run's process and its children, or None when it is gone."""
+    import psutil
+
+    try:
+        process = psutil.Process(group)
+        total = int(process.memory_info().rss)
+        if sys.platform != "win32":
+            for child in process.children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    total += int(child.memory_info().rss)
+        return total
+    except psutil.Error:
+        return None

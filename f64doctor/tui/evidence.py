@@ -1,0 +1,223 @@
+"""Draws evidence: one pure function for each kind, from the struct of the report to lines of a given width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from textual.content import Content
+from textual.highlight import HighlightTheme, highlight
+
+from f64doctor.report import Code, Comparison, Evidence, Measure, Message, Remedy, Table, Timeline
+from f64doctor.tui.signs import Signs, bytes_in_words, place
+from f64doctor.tui.typeset import clean_line, crop, crop_left, grid, paragraphs, plain, wrap
+
+INDENT = 2
+_FIRST_MESSAGE_LINES = 14
+_LAST_MESSAGE_LINES = 6
+_NARROWEST_COLUMN = 7
+_NUMBER = re.compile(r"[-+]?[\d.,_]+(?:e[-+]?\d+)?(?: ?(?:%|s|ms|B|KiB|MiB|GiB|digits|bits))?|[-–—]?", re.IGNORECASE)
+
+
+_TONES = {
+    "Token.Comment": "$muted italic",
+    "Token.Keyword": "$syntax",
+    "Token.Operator.Word": "$syntax",
+    "Token.Literal.String": "$literal",
+    "Token.Literal.Number": "$literal",
+}
+
+
+class QuietHighlight(HighlightTheme):
+    """Code in few tones, so that the marked line stands out and not the syntax."""
+
+    STYLES = {token: _TONES[str(token)] for token in HighlightTheme.STYLES if str(token) in _TONES}
+
+
+class PlainHighlight(HighlightTheme):
+    """Code where there are no colours: comments step back, nothing else changes."""
+
+    STYLES = {token: "dim" for token in HighlightTheme.STYLES if str(token) == "Token.Comment"}
+
+
+def draw(evidence: Evidence, width: int, signs: Signs) -> list[Content]:
+    """The lines of one piece of evidence, its title first, each at most ``width`` cells."""
+    title = wrap(plain(evidence.title, signs, signs.muted), width, first=" " * INDENT, rest=" " * INDENT)
+    return [*(title if evidence.title else []), *draw_body(evidence, width, signs)]
+
+
+def draw_body(evidence: Evidence, width: int, signs: Signs) -> list[Content]:
+    """The lines of one piece of evidence without its title."""
+    if isinstance(evidence, Timeline):
+        return draw_timeline(evidence, width, signs)
+    if isinstance(evidence, Table):
+        return draw_table(evidence, width, signs)
+    if isinstance(evidence, Code):
+        return draw_code(evidence, width, signs)
+    if isinstance(evidence, Message):
+        return draw_message(evidence, width, signs)
+    if isinstance(evidence, Measure):
+        return draw_measure(evidence, width, signs)
+    return draw_comparison(evidence, width, signs)
+
+
+def draw_timeline(timeline: Timeline, width: int, signs: Signs) -> list[Content]:
+    """One event a line: seconds, place, what happened, the state after; the turning point is marked and bright.
+
+    Where the columns do not fit, every state moves under what happened; on a narrow page what happened moves too.
+    """
+    if not timeline.rows:
+        return []
+    times = ["" if row.seconds is None else f"{row.seconds:.2f} s" for row in timeline.rows]
+    widest_time = max(map(len, times))
+    rows: list[list[Content]] = []
+    for row, time in zip(timeline.rows, times, strict=True):
+        style = "bold" if row.turning_point else ""
+        mark = Content.styled(signs.turning_point if row.turning_point else " ", signs.accent)
+        lead = mark + Content(" ") + Content.styled(time.rjust(widest_time), signs.muted)
+        where = crop_left(clean_line(place(row.location), signs), max(width // 3, 16), signs)
+        state_style = signs.accent if row.turning_point else signs.muted
+        rows.append(
+            [
+                lead if widest_time else mark,
+                Content.styled(where, style),
+                plain(row.what, signs, style),
+                plain(row.state, signs, state_style),
+            ]
+        )
+    longest = [max(row[column].cell_length for row in rows) for column in range(4)]
+    gap = 2 if widest_time else 1
+    present = [length for length in longest if length]
+    if sum(present) + gap * (len(present) - 1) <= width:
+        return grid(rows, width, signs, gap=gap)
+    before_what = longest[0] + gap + (longest[1] + gap if longest[1] else 0)
+    if longest[1] and width - before_what < 24:
+        return _timeline_in_blocks(rows, width, signs)
+    stacked: list[list[Content]] = []
+    for lead, location, what, state in rows:
+        stacked.append([lead, location, what])
+        if state:
+            stacked.append([Content(" "), Content(""), state])
+    return grid(stacked, width, signs, gap=gap)
+
+
+def _timeline_in_blocks(rows: Sequence[Sequence[Content]], width: int, signs: Signs) -> list[Content]:
+    lines: list[Content] = []
+    for lead, location, what, state in rows:
+        lines.append(crop(lead + Content("  ") + location, width, signs))
+        for part in (what, state):
+            lines += wrap(part, width, first="    ", rest="    ")[:3] if part else []
+    return lines
+
+
+def draw_table(table: Table, width: int, signs: Signs) -> list[Content]:
+    """Rows under muted column heads, numbers at the right; with too many columns for the width, one block a row."""
+    heads = [plain(column, signs, signs.muted) for column in table.columns]
+    rows = [[plain(cell, signs) for cell in row] for row in table.rows]
+    if not rows:
+        return [Content(" " * INDENT) + Content.styled("no rows", signs.muted)]
+    return _draw_columns(heads, rows, width, signs)
+
+
+def draw_comparison(comparison: Comparison, width: int, signs: Signs) -> list[Content]:
+    """Runs side by side, one column a run; rows that differ are marked and bright, the others step back."""
+    heads = [Content(""), *(plain(column, signs, signs.label) for column in comparison.columns)]
+    rows: list[list[Content]] = []
+    for row in comparison.rows:
+        sign = signs.differs if row.differs else " " * len(signs.differs)
+        label = Content.styled(sign + " ", signs.accent) + plain(row.label, signs, signs.muted)
+        rows.append([label, *(plain(value, signs, "bold" if row.differs else "") for value in row.values)])
+    return _draw_columns(heads, rows, width, signs, indent=0)
+
+
+def _draw_columns(
+    heads: list[Content], rows: list[list[Content]], width: int, signs: Signs, *, indent: int = INDENT
+) -> list[Content]:
+    count = max(len(heads), *(len(row) for row in rows))
+    heads = [*heads, *[Content("")] * (count - len(heads))]
+    if indent + count * (_NARROWEST_COLUMN + 2) - 2 > width:
+        return _records(heads, rows, width, signs)
+    numeric = [
+        column
+        for column in range(1, count)
+        if all(_NUMBER.fullmatch(row[column].plain) for row in rows if column < len(row))
+    ]
+    has_heads = any(head.cell_length for head in heads)
+    return grid([heads, *rows] if has_heads else rows, width, signs, indent=indent, right_aligned=numeric)
+
+
+def _records(heads: list[Content], rows: list[list[Content]], width: int, signs: Signs) -> list[Content]:
+    lines: list[Content] = []
+    for number, row in enumerate(rows):
+        if number:
+            lines.append(Content(""))
+        pairs = [[head, cell] for head, cell in zip(heads, row, strict=False) if cell]
+        lines += grid(pairs, width, signs, indent=INDENT)
+    return lines
+
+
+def draw_code(code: Code, width: int, signs: Signs) -> list[Content]:
+    """Numbered source lines; the marked ones have a sign in the gutter and are bold. Long lines are cropped."""
+    last = code.first_line + len(code.lines) - 1
+    digits = len(str(last))
+    lines: list[Content] = []
+    for number, line in enumerate(highlighted(code.lines, signs), start=code.first_line):
+        is_marked = number in code.marked
+        gutter = Content.assemble(
+            (signs.turning_point if is_marked else " ", signs.accent),
+            (f" {number:>{digits}} ", signs.accent if is_marked else signs.muted),
+            (signs.gutter + " ", signs.accent if is_marked else signs.muted),
+        )
+        shown = crop(line, width - gutter.cell_length, signs)
+        lines.append(gutter + (shown.stylize("bold") if is_marked else shown))
+    return lines
+
+
+def highlighted(source: Sequence[str], signs: Signs) -> list[Content]:
+    """Clean Python lines with quiet highlighting, as many as went in."""
+    text = "\n".join(clean_line(line, signs).rstrip() for line in source)
+    if not text:
+        return [Content("")] * len(source)
+    theme = QuietHighlight if signs.colour else PlainHighlight
+    content = highlight(text, language="python", theme=theme)
+    lines = list(content.split("\n", allow_blank=True))
+    # The highlighter forgets empty lines at the end; the gutter must not.
+    return [*lines, *[Content("")] * (len(source) - len(lines))][: len(source)]
+
+
+def draw_message(message: Message, width: int, signs: Signs) -> list[Content]:
+    """Words as they were, wrapped; of a long message the beginning and the end."""
+    lines = paragraphs(message.text, width, signs, indent=INDENT)
+    left_out = len(lines) - _FIRST_MESSAGE_LINES - _LAST_MESSAGE_LINES
+    if left_out > 1:
+        gap = Content.styled(f"{' ' * INDENT}{signs.ellipsis} {left_out} more lines", signs.muted)
+        return [*lines[:_FIRST_MESSAGE_LINES], gap, *lines[-_LAST_MESSAGE_LINES:]]
+    return lines
+
+
+def draw_measure(measure: Measure, width: int, signs: Signs) -> list[Content]:
+    """The number, bold, with its unit, and the same in words beside or below it."""
+    if measure.unit.lower() in ("b", "byte", "bytes"):
+        number = bytes_in_words(measure.value)
+    else:
+        number = f"{measure.value:,.6g} {clean_line(measure.unit, signs)}".rstrip()
+    return grid(
+        [[Content.styled(number, signs.label), plain(measure.text, signs)]], width, signs, indent=INDENT, most_lines=8
+    )
+
+
+def draw_change(remedy: Remedy, width: int, signs: Signs) -> list[Content]:
+    """Code before and after: lines that go have ``- ``, lines that come have ``+ ``, lines that stay have neither."""
+    before, after = remedy.before.strip("\n").split("\n"), remedy.after.strip("\n").split("\n")
+    old = highlighted(before, signs) if remedy.before else []
+    new = highlighted(after, signs) if remedy.after else []
+    texts = [line.plain for line in old], [line.plain for line in new]
+    lines: list[Content] = []
+    for kind, old_start, old_end, new_start, new_end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
+        if kind == "equal":
+            lines += [Content("    ") + line for line in old[old_start:old_end]]
+            continue
+        lines += [Content.styled("  - ", signs.style_of_state("failed")) + line for line in old[old_start:old_end]]
+        lines += [Content.styled("  + ", signs.style_of_state("passed")) + line for line in new[new_start:new_end]]
+    return [crop(line, width, signs) for line in lines]
