@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,9 @@ def interpreter_of(settings: Settings) -> str:
     wanted = settings.python or sys.executable
     found = shutil.which(os.path.expanduser(wanted))
     if found is None:
-        raise InterpreterError(f"{wanted} is no interpreter that can be run: name the one that has your TensorFlow with --python", 2)
+        raise InterpreterError(
+            f"{wanted} is no interpreter that can be run: name the one that has your TensorFlow with --python", 2
+        )
     return os.path.abspath(found)
 
 
@@ -79,7 +81,7 @@ def plan(target: Target, settings: Settings) -> Planned:
     )
 
 
-async def examine(target: Target, settings: Settings) -> AsyncIterator[Progress]:
+async def examine(target: Target, settings: Settings) -> AsyncGenerator[Progress, None]:
     """Examine a script: yields news as they come, ``Finished`` last. Raises ``InterpreterError`` before anything was run.
 
     Closing the iterator ends every process that was started.
@@ -127,7 +129,9 @@ async def examine(target: Target, settings: Settings) -> AsyncIterator[Progress]
             yield judged(name)
         if "device" in wanted and _has_accelerator(observations):
             yield RunStarted(CPU_ONLY, "the same with every accelerator hidden")
-            async for news in _run(CPU_ONLY, target, settings, interpreter, cwd, {**os.environ, **HIDDEN}, observations):
+            async for news in _run(
+                CPU_ONLY, target, settings, interpreter, cwd, {**os.environ, **HIDDEN}, observations
+            ):
                 yield news
         for name in ORDER:
             if name not in results:
@@ -165,7 +169,7 @@ async def _run(
     cwd: str,
     environment: Mapping[str, str],
     observations: Observations,
-) -> AsyncIterator[Progress]:
+) -> AsyncGenerator[Progress, None]:
     from f64doctor.machine import read_oom_kills
     from f64doctor.observe import events
     from f64doctor.runs import run_target
@@ -226,7 +230,9 @@ def _has_accelerator(observations: Observations) -> bool:
 
 async def _has_tensorflow(interpreter: str, cwd: str, needed: bool) -> None:
     """Raise ``InterpreterError`` when the interpreter cannot run, or lacks the TensorFlow that the script needs."""
-    question = "import importlib.util as u, sys; print(sys.version_info[:2] >= (3, 9), u.find_spec('tensorflow') is not None)"
+    question = (
+        "import importlib.util as u, sys; print(sys.version_info[:2] >= (3, 9), u.find_spec('tensorflow') is not None)"
+    )
     try:
         process = await asyncio.create_subprocess_exec(
             interpreter,
@@ -250,7 +256,9 @@ async def _has_tensorflow(interpreter: str, cwd: str, needed: bool) -> None:
         raise InterpreterError(f"{interpreter} did not answer within 60 s", 3) from None
     words = answer.decode("utf-8", "replace").split()
     if len(words) != 2:
-        raise InterpreterError(f"{interpreter} is no Python interpreter, or it cannot start: try it with “{interpreter} -c 1”", 2)
+        raise InterpreterError(
+            f"{interpreter} is no Python interpreter, or it cannot start: try it with “{interpreter} -c 1”", 2
+        )
     if words[0] != "True":
         raise InterpreterError(f"{interpreter} is older than Python 3.9, which the observer needs", 2)
     if needed and words[1] != "True":
@@ -286,7 +294,9 @@ def _environment(observations: Observations, interpreter: str) -> Environment:
         keras_backend=keras.backend if keras is not None else None,
         numpy=numpy.version if numpy is not None else None,
         platform=observations.machine.platform or None,
-        devices=[f"{name} {devices.details.get(name, '')}".strip() for name in devices.names] if devices is not None else [],
+        devices=[f"{name} {devices.details.get(name, '')}".strip() for name in devices.names]
+        if devices is not None
+        else [],
         gpus=list(observations.machine.gpus),
         memory=observations.machine.memory,
     )
@@ -313,7 +323,9 @@ def run_report(run: Run, observations: Observations) -> RunReport:
         exit_code=run.exit_code,
         exception=None
         if failure is None
-        else ExceptionReport(failure.type, failure.message[:2000], [observations.location(frame) for frame in failure.frames]),
+        else ExceptionReport(
+            failure.type, failure.message[:2000], [observations.location(frame) for frame in failure.frames]
+        ),
         log_tail=run.log,
         bounded=bounded,
         steps=[StepReport(step.number, step.loss, step.seconds) for step in run.all(events.Step)[:50]],

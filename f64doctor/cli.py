@@ -209,13 +209,12 @@ def attend(asked: Mapping[str, Any], script_arguments: tuple[str, ...]) -> int:
     try:
         settings, origins = load_settings(flags, os.environ, folder_of(text, here))
         in_wizard = is_interactive(settings, origins["format"] != "default", sys.stdin, sys.stdout, os.environ)
-        python = settings.python or active_interpreter(os.environ)
         if text is None:
             if not in_wizard:
                 raise Trouble(NO_TARGET)
-            target = ask_for_target(lambda typed: read_target(typed, script_arguments, here, python=python))
+            target = ask_for_target(lambda typed: read_target(typed, script_arguments, here, python=settings.python))
         else:
-            target = read_target(text, script_arguments, here, python=python)
+            target = read_target(text, script_arguments, here, python=settings.python)
     except SettingsError as error:
         raise Trouble(str(error)) from error
     except TargetError as error:
@@ -229,15 +228,6 @@ def folder_of(text: str | None, here: Path) -> Path:
     if not text or "\0" in text:
         return here
     return Path(os.path.abspath(here / Path(text).expanduser())).parent
-
-
-def active_interpreter(environ: Mapping[str, str]) -> str | None:
-    """The interpreter of the active virtual environment, or None."""
-    folder = environ.get("VIRTUAL_ENV")
-    if not folder:
-        return None
-    python = Path(folder) / "bin" / "python"
-    return str(python) if python.exists() else None
 
 
 def is_interactive(

@@ -73,14 +73,16 @@ class Narrator:
                 self.say(words)
         elif isinstance(news, CheckJudged):
             status = news.result.status
-            self.say(f"{news.result.name}: {WORDS.get(status, status.value)} · {news.result.summary}")
+            # The report has the whole sentence; here one line must do.
+            more = f" · {news.result.summary}" if self.verbose else ""
+            self.say(f"{news.result.name}: {WORDS.get(status, status.value)}{more}")
 
     def tell_plan(self, plan: Planned) -> None:
         """Says what will be done and within which bounds."""
         if plan.runs:
             steps = "all steps" if plan.steps is None else plural(plan.steps, "step")
             bounds = f"{steps} of each fit, {plan.time_limit:g} s a run at most"
-            self.say(f"{plan.target.path}: {plural(len(plan.runs), 'run')} ({', '.join(plan.runs)}), {bounds}")
+            self.say(f"{plan.target.path}: to run {', '.join(plan.runs)}; {bounds}")
         if self.verbose and plan.interpreter:
             self.say(f"interpreter: {plan.interpreter}")
 

@@ -176,7 +176,8 @@ def load_settings(
     """The settings that hold for a target in ``folder``, and the origin of each field.
 
     ``flags`` maps the names of flags without their dashes (``time-limit``) to their values; None and empty tuples are flags that were not
-    given. An origin is the flag (``--steps``), the variable (``F64DOCTOR_STEPS``), the path of pyproject.toml, or ``default``.
+    given. An origin is the flag (``--steps``), the variable (``F64DOCTOR_STEPS``; for the interpreter ``VIRTUAL_ENV`` after all others), the
+    path of pyproject.toml, or ``default``.
     Raises ``SettingsError``.
     """
     file = find_pyproject(folder)
@@ -203,9 +204,20 @@ def load_settings(
             value = beside(file, value, may_be_on_path=setting.field == "python")
         values[setting.field] = value
         origins[setting.field] = origin
+    if origins["python"] == DEFAULT and (python := active_interpreter(environ)):
+        values["python"], origins["python"] = python, "VIRTUAL_ENV"
     settings = Settings(**values)
     check_together(settings, origins)
     return settings, origins
+
+
+def active_interpreter(environ: Mapping[str, str]) -> str | None:
+    """The interpreter of the active virtual environment, or None."""
+    folder = environ.get("VIRTUAL_ENV")
+    if not folder:
+        return None
+    python = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    return str(python) if python.exists() else None
 
 
 def check_together(settings: Settings, origins: Mapping[str, str]) -> None:

@@ -78,7 +78,7 @@ def convert(svg: Path) -> None:
         subprocess.run([cairosvg, str(svg), "-o", png, "--scale", "1.5"], check=False)
 
 
-async def make(folder: Path, sizes: tuple[tuple[int, int], ...], ascii_only: bool) -> None:
+async def make(folder: Path, sizes: tuple[tuple[int, int], ...], ascii_only: bool, png: bool) -> None:
     """All pictures in all sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     for size in sizes:
@@ -94,7 +94,8 @@ async def make(folder: Path, sizes: tuple[tuple[int, int], ...], ascii_only: boo
         for name, svg in pictures.items():
             path = folder / f"{name}-{size[0]}x{size[1]}.svg"
             path.write_text(svg, encoding="utf-8")
-            convert(path)
+            if png:
+                convert(path)
             print(path)
 
 
@@ -104,11 +105,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=HERE)
     parser.add_argument("--size", action="append", help="as 80x24; may be given more than once")
     parser.add_argument("--ascii", action="store_true")
+    parser.add_argument("--no-png", action="store_true", help="SVG only, also where a converter is installed")
     arguments = parser.parse_args()
     given = tuple(
         (int(width), int(height)) for width, _, height in (text.partition("x") for text in arguments.size or ())
     )
-    asyncio.run(make(arguments.folder, given or SIZES, arguments.ascii))
+    asyncio.run(make(arguments.folder, given or SIZES, arguments.ascii, not arguments.no_png))
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ LATE_SETTING = Finding(
                 TimelineRow("fit(x, y)", "7.2 of 15.9 digits kept", 10.4, Location("train.py", 16)),
             ],
         ),
-        Table("Layers", ["layer", "dtype", "parameters"], [["dense", "float32", "12"], ["dense_1", "float32", "1,033"]]),
+        Table(
+            "Layers", ["layer", "dtype", "parameters"], [["dense", "float32", "12"], ["dense_1", "float32", "1,033"]]
+        ),
         Comparison(
             "As it is, and on the CPU",
             ["as-is", "cpu-only"],

@@ -31,7 +31,10 @@ def judge(name: str, observations: Observations) -> tuple[CheckResult, list[Find
         result, findings = CHECKS[name](observations)
     except Exception as error:  # noqa: BLE001 - whatever a check stumbles over must not take the others down
         said = f"this check crashed ({type(error).__name__}: {error}); the others are not affected"
-        result, findings = CheckResult(name, Status.CRASHED, said, evidence=[Message(type(error).__name__, _trace(error))]), []
+        result, findings = (
+            CheckResult(name, Status.CRASHED, said, evidence=[Message(type(error).__name__, _trace(error))]),
+            [],
+        )
     return msgspec.structs.replace(result, seconds=round(time.perf_counter() - began, 4)), findings
 
 

@@ -9,7 +9,21 @@ from f64doctor.checks.outcome import could_not_look
 from f64doctor.checks.precision import Precision, is_container, is_framework, precision_of
 from f64doctor.checks.showing import code_at, history, location_of, loss_measure, plural, related, shape_words
 from f64doctor.observe import Frame, Mention, Observations, Run, events, innermost
-from f64doctor.report import CheckResult, Evidence, Finding, Grade, Location, Measure, Message, Related, Remedy, Severity, Status, Table, worst
+from f64doctor.report import (
+    CheckResult,
+    Evidence,
+    Finding,
+    Grade,
+    Location,
+    Measure,
+    Message,
+    Related,
+    Remedy,
+    Severity,
+    Status,
+    Table,
+    worst,
+)
 
 NAME = "casts"
 _MATTERS = ("weights", "loss", "output", "unknown")
@@ -44,7 +58,9 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     if run.outcome not in ("completed", "stopped") and not graphs:
         return could_not_look(NAME, run, "no step was completed"), findings
     if not precision.all_float64 and precision.trained:
-        return CheckResult(NAME, worst(findings), f"{seen}: nothing narrows beyond what the layers' own dtypes do", evidence=table), findings
+        return CheckResult(
+            NAME, worst(findings), f"{seen}: nothing narrows beyond what the layers' own dtypes do", evidence=table
+        ), findings
     said = f"{seen}: nothing narrows on the way to the loss or the weights"
     return CheckResult(NAME, worst(findings), said, evidence=table), findings
 
@@ -54,13 +70,23 @@ def _unrun(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     if not wish_of(observations).intended:
         return CheckResult(NAME, Status.INCONCLUSIVE, "nothing was run, and the source asks for no float64"), []
     findings = _written(observations, None, [])
-    said = f"nothing was run; float32 is written in {plural(len(findings), 'place')}" if findings else "nothing was run; no float32 is written in the source"
+    said = (
+        f"nothing was run; float32 is written in {plural(len(findings), 'place')}"
+        if findings
+        else "nothing was run; no float32 is written in the source"
+    )
     return CheckResult(NAME, Status.INCONCLUSIVE, said), findings
 
 
 def _table(graphs: list[events.Graph]) -> list[Evidence]:
     rows = [
-        [graph.name[:40], f"{graph.operations}", str(graph.dtypes.get("float64", 0)), str(graph.dtypes.get("float32", 0)), str(len(graph.narrowings))]
+        [
+            graph.name[:40],
+            f"{graph.operations}",
+            str(graph.dtypes.get("float64", 0)),
+            str(graph.dtypes.get("float32", 0)),
+            str(len(graph.narrowings)),
+        ]
         for graph in sorted(graphs, key=lambda g: -g.operations)[:6]
     ]
     return [Table("traced functions", ["function", "ops", "float64", "float32", "places"], rows)] if rows else []
@@ -72,7 +98,9 @@ def _table(graphs: list[events.Graph]) -> list[Evidence]:
 def _refused(observations: Observations, run: Run, lineage: Lineage) -> list[Finding]:
     """The run failed because two dtypes met, or because an operation does not take float64."""
     mismatch = mismatch_of(run)
-    if mismatch is None or (mismatch.odd is not None and mismatch.odd.source == "input" and _was_fed(run, mismatch.odd)):
+    if mismatch is None or (
+        mismatch.odd is not None and mismatch.odd.source == "input" and _was_fed(run, mismatch.odd)
+    ):
         return []
     failure = mismatch.failure
     layer = _layer(run, failure.layer)
@@ -80,7 +108,12 @@ def _refused(observations: Observations, run: Run, lineage: Lineage) -> list[Fin
     entry = _entries(run)
     inside_user_code = raised is not None and (raised.file, raised.line) not in entry
     message = Message(failure.type, _core_of(failure.message))
-    if layer is not None and is_framework(layer) and not is_container(layer) and not (inside_user_code and layer.cls == "Lambda"):
+    if (
+        layer is not None
+        and is_framework(layer)
+        and not is_container(layer)
+        and not (inside_user_code and layer.cls == "Lambda")
+    ):
         frame = innermost(layer.frames)
         return [_framework_refuses(observations, mismatch, layer, frame, raised, message)]
     if mismatch.odd is not None:
@@ -93,7 +126,8 @@ def _refused(observations: Observations, run: Run, lineage: Lineage) -> list[Fin
             title=f"{mismatch.operation or 'the operation'} does not take float64",
             severity=Severity.ERROR,
             grade=Grade.OBSERVED,
-            summary=f"{mismatch.operation or 'This operation'} has no float64 kernel or does not allow float64 on {'this device' if mismatch.kind == 'no-kernel' else 'any device'}.",
+            summary=f"{mismatch.operation or 'This operation'} "
+            + ("has no float64 kernel here." if mismatch.kind == "no-kernel" else "takes narrower floats only, on any device."),
             location=location_of(observations, frame),
             evidence=[message, *(code_at(observations, frame) if frame else [])],
             remedies=[
@@ -111,7 +145,12 @@ def _was_fed(run: Run, operand: events.Operand) -> bool:
 
 
 def _framework_refuses(
-    observations: Observations, mismatch: Mismatch, layer: events.Created, frame: Frame | None, raised: Frame | None, message: Message
+    observations: Observations,
+    mismatch: Mismatch,
+    layer: events.Created,
+    frame: Frame | None,
+    raised: Frame | None,
+    message: Message,
 ) -> Finding:
     return Finding(
         code="F405",
@@ -121,7 +160,11 @@ def _framework_refuses(
         grade=Grade.OBSERVED,
         summary=(
             f"{layer.cls} “{layer.name}” fails in float64: "
-            + (f"{mismatch.operation} has no float64 kernel." if mismatch.kind != "mismatch" else "inside, it mixes float32 constants with float64 tensors.")
+            + (
+                f"{mismatch.operation} has no float64 kernel."
+                if mismatch.kind != "mismatch"
+                else "inside, it mixes float32 constants with float64 tensors."
+            )
         ),
         location=location_of(observations, frame),
         related=related(observations, raised, "raised from here") if raised != frame else [],
@@ -137,7 +180,12 @@ def _framework_refuses(
 
 
 def _odd_operand(
-    observations: Observations, lineage: Lineage, mismatch: Mismatch, raised: Frame | None, entry: set[tuple[str, int]], message: Message
+    observations: Observations,
+    lineage: Lineage,
+    mismatch: Mismatch,
+    raised: Frame | None,
+    entry: set[tuple[str, int]],
+    message: Message,
 ) -> Finding:
     odd = mismatch.odd
     assert odd is not None
@@ -149,7 +197,13 @@ def _odd_operand(
         frame = innermost(maker.frames)
     if frame is None and odd.frames and odd.source != "input":
         last = odd.frames[-1]
-        frame = last if (last.file, last.line) not in entry or raised is None or (raised.file, raised.line) == (last.file, last.line) else None
+        frame = (
+            last
+            if (last.file, last.line) not in entry
+            or raised is None
+            or (raised.file, raised.line) == (last.file, last.line)
+            else None
+        )
     frame = frame or raised
     what = {
         "constant": "a constant without a dtype is float32",
@@ -165,12 +219,19 @@ def _odd_operand(
         title=f"{odd.dtype} meets float64 in {mismatch.operation or 'one operation'}, and the run fails",
         severity=Severity.ERROR,
         grade=Grade.OBSERVED,
-        summary=f"{what[0].upper()}{what[1:]}: operand {odd.name!r} {shape_words(odd.shape)} of {mismatch.operation or 'the operation'} is {odd.dtype}, the other float64.",
+        summary=f"{what[0].upper()}{what[1:]}: operand {odd.name!r} {shape_words(odd.shape)} of "
+        f"{mismatch.operation or 'the operation'} is {odd.dtype}, the other float64.",
         location=location_of(observations, frame),
-        related=related(observations, raised, "raised here") if raised is not None and frame is not None and (raised.file, raised.line) != (frame.file, frame.line) else [],
+        related=related(observations, raised, "raised here")
+        if raised is not None and frame is not None and (raised.file, raised.line) != (frame.file, frame.line)
+        else [],
         evidence=[
             message,
-            Table("operands", ["operand", "dtype", "shape", "made by"], [[o.name, o.dtype, shape_words(o.shape), o.source] for o in mismatch.failure.operands[:6]]),
+            Table(
+                "operands",
+                ["operand", "dtype", "shape", "made by"],
+                [[o.name, o.dtype, shape_words(o.shape), o.source] for o in mismatch.failure.operands[:6]],
+            ),
             *([history(observations, behind, maker, None)] if behind else []),
             *(code_at(observations, frame) if frame else []),
         ],
@@ -181,10 +242,20 @@ def _odd_operand(
 def _dtype_remedy(text: str, call: str) -> Remedy:
     why = "TensorFlow gives Python numbers float32 unless it is told otherwise; set_floatx reaches Keras only."
     if "cast" in text and "float32" in text:
-        return Remedy("cast to the dtype of what it meets (x.dtype, self.compute_dtype) instead of float32", why=why, before=text)
+        return Remedy(
+            "cast to the dtype of what it meets (x.dtype, self.compute_dtype) instead of float32", why=why, before=text
+        )
     if "where(" in text:
-        return Remedy("give the numbers a dtype: tf.where(c, tf.constant(a, x.dtype), tf.constant(b, x.dtype))", why=why, before=text)
-    return Remedy("pass dtype: tf.float64, or better the dtype of what it meets (x.dtype, self.compute_dtype)", why=why, before=text)
+        return Remedy(
+            "give the numbers a dtype: tf.where(c, tf.constant(a, x.dtype), tf.constant(b, x.dtype))",
+            why=why,
+            before=text,
+        )
+    return Remedy(
+        "pass dtype: tf.float64, or better the dtype of what it meets (x.dtype, self.compute_dtype)",
+        why=why,
+        before=text,
+    )
 
 
 def _core_of(message: str) -> str:
@@ -195,7 +266,9 @@ def _core_of(message: str) -> str:
 # -- traced functions
 
 
-def _traced(observations: Observations, run: Run, lineage: Lineage, graphs: list[events.Graph], precision: Precision) -> list[Finding]:
+def _traced(
+    observations: Observations, run: Run, lineage: Lineage, graphs: list[events.Graph], precision: Precision
+) -> list[Finding]:
     found: list[Finding] = []
     for graph in graphs:
         if graph.role == "dataset":
@@ -228,10 +301,16 @@ def _narrows(observations: Observations, run: Run, narrowing: events.Narrowing, 
             title=f"{narrowing.package} computes in {narrowing.result_dtype}",
             severity=Severity.WARNING if narrowing.reaches != "weights" else Severity.ERROR,
             grade=Grade.OBSERVED,
-            summary=f"{narrowing.type} inside the package {narrowing.package} gives {narrowing.result_dtype} from float64, on the way to the {narrowing.reaches}.",
+            summary=f"{narrowing.type} inside the package {narrowing.package} gives {narrowing.result_dtype} from float64,"
+            f" on the way to the {narrowing.reaches}.",
             location=location_of(observations, frame),
             evidence=code_at(observations, frame),
-            remedies=[Remedy(f"tell {narrowing.package} to use float64 where it has such an option, or replace this call", why="The cast is in an installed package, not in the script.")],
+            remedies=[
+                Remedy(
+                    f"tell {narrowing.package} to use float64 where it has such an option, or replace this call",
+                    why="The cast is in an installed package, not in the script.",
+                )
+            ],
         )
     if not matters or not precision.all_float64 or layer is None or is_container(layer) or not is_framework(layer):
         return None
@@ -242,7 +321,8 @@ def _narrows(observations: Observations, run: Run, narrowing: events.Narrowing, 
         title=f"{layer.cls} of this Keras computes in {narrowing.result_dtype}, also in a float64 model",
         severity=Severity.ERROR,
         grade=Grade.OBSERVED,
-        summary=f"{narrowing.type} in {layer.cls} “{layer.name}” takes float64 and gives {narrowing.result_dtype}; what follows is float64 in name only, on the way to the {narrowing.reaches}.",
+        summary=f"{narrowing.type} in {layer.cls} “{layer.name}” takes float64 and gives {narrowing.result_dtype};"
+        f" what follows is float64 in name only, on the way to the {narrowing.reaches}.",
         location=location_of(observations, made),
         related=related(observations, frame, "traced from here"),
         evidence=[_half_ulp(), *(code_at(observations, made) if made else [])],
@@ -257,7 +337,12 @@ def _narrows(observations: Observations, run: Run, narrowing: events.Narrowing, 
 
 
 def _user_narrows(observations: Observations, narrowing: events.Narrowing, frame: Frame, matters: bool) -> Finding:
-    reach = {"weights": "the weights", "output": "the function's result", "metric": "a metric only", "nothing": "nothing that is used"}.get(narrowing.reaches, narrowing.reaches)
+    reach = {
+        "weights": "the weights",
+        "output": "the function's result",
+        "metric": "a metric only",
+        "nothing": "nothing that is used",
+    }.get(narrowing.reaches, narrowing.reaches)
     return Finding(
         code="F401",
         check=NAME,
@@ -280,8 +365,10 @@ def _user_narrows(observations: Observations, narrowing: events.Narrowing, frame
     )
 
 
-def _joins(observations: Observations, run: Run, lineage: Lineage, narrowing: events.Narrowing, precision: Precision) -> Finding | None:
-    if narrowing.reaches not in _MATTERS or narrowing.by == "framework" and narrowing.made is None:
+def _joins(
+    observations: Observations, run: Run, lineage: Lineage, narrowing: events.Narrowing, precision: Precision
+) -> Finding | None:
+    if narrowing.reaches not in _MATTERS or (narrowing.by == "framework" and narrowing.made is None):
         return None
     made = lineage.get(narrowing.made)
     if made is not None and precision.narrow and made.kind == "variable":
@@ -312,9 +399,12 @@ def _joins(observations: Observations, run: Run, lineage: Lineage, narrowing: ev
         title=f"{kind} that is float32 joins the float64 computation",
         severity=Severity.INFO if random else Severity.ERROR,
         grade=Grade.OBSERVED,
-        summary=f"{kind[0].upper()}{kind[1:]} made in float32 is cast up to float64 without a word: it keeps 24 of 53 bits on its way to the {'weights' if narrowing.reaches == 'weights' else 'result'}.",
+        summary=f"{kind[0].upper()}{kind[1:]} made in float32 is cast up to float64 without a word: it keeps 24 of 53 bits"
+        f" on its way to the {'weights' if narrowing.reaches == 'weights' else 'result'}.",
         location=location_of(observations, frame),
-        related=related(observations, used, "used here") if used is not None and (used.file, used.line) != (frame.file, frame.line) else _traced_from(observations, narrowing.frames),
+        related=related(observations, used, "used here")
+        if used is not None and (used.file, used.line) != (frame.file, frame.line)
+        else _traced_from(observations, narrowing.frames),
         evidence=[
             *evidence,
             *([history(observations, behind, maker, None)] if len(behind) > 1 else []),
@@ -330,7 +420,11 @@ def _join_remedy(observations: Observations, frame: Frame, maker: events.Array |
     why = "NumPy's and TensorFlow's promotion changes the dtype to float64, not the value: it was rounded when it was made."
     call = maker.call if maker is not None else ""
     if call.endswith("cast") or "cast(" in text:
-        return Remedy("use tf.constant(value, tf.float64): tf.cast makes a float32 tensor of a Python number first", why=why, before=text)
+        return Remedy(
+            "use tf.constant(value, tf.float64): tf.cast makes a float32 tensor of a Python number first",
+            why=why,
+            before=text,
+        )
     if "float32(" in text:
         return Remedy("keep it a Python float (a float64)", why=why, before=text)
     return Remedy("make it float64 here", why=why, before=text)
@@ -378,16 +472,25 @@ def _eager(observations: Observations, run: Run) -> list[Finding]:
             Finding(
                 code="F401",
                 check=NAME,
-                title=f"tf.cast narrows float64 to {cast.result_dtype}" + (" under a gradient tape" if cast.in_tape else ""),
+                title=f"tf.cast narrows float64 to {cast.result_dtype}"
+                + (" under a gradient tape" if cast.in_tape else ""),
                 severity=Severity.ERROR if cast.in_tape else Severity.INFO,
                 grade=Grade.OBSERVED,
                 summary=f"tf.cast takes float64 {shape_words(cast.shape)} and gives {cast.result_dtype}"
-                + ("; a gradient tape is recording, so it is part of what is trained." if cast.in_tape else "; no gradient tape was recording."),
+                + (
+                    "; a gradient tape is recording, so it is part of what is trained."
+                    if cast.in_tape
+                    else "; no gradient tape was recording."
+                ),
                 location=location_of(observations, frame),
                 related=_traced_from(observations, cast.frames),
                 evidence=[*loss_measure(cast.values), *code_at(observations, frame)],
                 remedies=[
-                    Remedy("cast to the dtype of the input, or do not cast at all", why="A later cast back restores the dtype, not the digits.", before=frame.text)
+                    Remedy(
+                        "cast to the dtype of the input, or do not cast at all",
+                        why="A later cast back restores the dtype, not the digits.",
+                        before=frame.text,
+                    )
                 ]
                 if cast.in_tape
                 else [],
@@ -419,7 +522,8 @@ def _written(observations: Observations, run: Run | None, findings: list[Finding
                 title=f"{mention.dtype} is written here, and was not seen to run",
                 severity=Severity.INFO,
                 grade=Grade.SUSPECTED,
-                summary=f"{mention.call or mention.kind} asks for {mention.dtype}{guard}; " + ("it did not run within the bounds of this run." if run is not None else "nothing was run."),
+                summary=f"{mention.call or mention.kind} asks for {mention.dtype}{guard}; "
+                + ("it did not run within the bounds of this run." if run is not None else "nothing was run."),
                 location=place,
                 evidence=[],
             )
@@ -460,7 +564,11 @@ def _lines_seen(run: Run) -> set[tuple[str, int]]:
 
 
 def _layer(run: Run, serial: int | None) -> events.Created | None:
-    return next((event for event in run.all(events.Created) if event.serial == serial), None) if serial is not None else None
+    return (
+        next((event for event in run.all(events.Created) if event.serial == serial), None)
+        if serial is not None
+        else None
+    )
 
 
 def _entries(run: Run) -> set[tuple[str, int]]:

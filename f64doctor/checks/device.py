@@ -7,7 +7,18 @@ import math
 from f64doctor.checks.outcome import could_not_look, ended
 from f64doctor.checks.showing import code_at, gibibytes, location_of, related
 from f64doctor.observe import Observations, Run, events, innermost
-from f64doctor.report import CheckResult, Comparison, ComparisonRow, Finding, Grade, Message, Remedy, Severity, Status, worst
+from f64doctor.report import (
+    CheckResult,
+    Comparison,
+    ComparisonRow,
+    Finding,
+    Grade,
+    Message,
+    Remedy,
+    Severity,
+    Status,
+    worst,
+)
 
 NAME = "device"
 CPU_RUN = "cpu-only"
@@ -27,7 +38,11 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     unused = _unused(observations, run, accelerators, devices)
     if other is None:
         if accelerators:
-            return CheckResult(NAME, Status.INCONCLUSIVE, f"TensorFlow lists {len(accelerators)} accelerator(s), but there was no CPU-only run"), unused
+            return CheckResult(
+                NAME,
+                Status.INCONCLUSIVE,
+                f"TensorFlow lists {len(accelerators)} accelerator(s), but there was no CPU-only run",
+            ), unused
         if devices is None:
             return could_not_look(NAME, run, "TensorFlow's devices were not listed"), unused
         said = "no accelerator here: TensorFlow lists the CPU only, so the run as it is is the CPU run"
@@ -37,10 +52,16 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     if findings:
         return CheckResult(NAME, worst(findings), findings[0].summary, evidence=[comparison]), findings
     if _failed(run) and _failed(other):
-        return CheckResult(NAME, Status.PASSED, "it fails on the CPU too, so the device is not the cause", evidence=[comparison]), []
+        return CheckResult(
+            NAME, Status.PASSED, "it fails on the CPU too, so the device is not the cause", evidence=[comparison]
+        ), []
     if run.outcome not in ("completed", "stopped") or other.outcome not in ("completed", "stopped"):
-        return CheckResult(NAME, Status.INCONCLUSIVE, f"as-is: {ended(run)}; CPU only: {ended(other)}", evidence=[comparison]), []
-    return CheckResult(NAME, Status.PASSED, "the same outcome on the accelerator and on the CPU", evidence=[comparison]), []
+        return CheckResult(
+            NAME, Status.INCONCLUSIVE, f"as-is: {ended(run)}; CPU only: {ended(other)}", evidence=[comparison]
+        ), []
+    return CheckResult(
+        NAME, Status.PASSED, "the same outcome on the accelerator and on the CPU", evidence=[comparison]
+    ), []
 
 
 def _failed(run: Run) -> bool:
@@ -94,7 +115,8 @@ def _compare(observations: Observations, run: Run, other: Run, comparison: Compa
             remedies=[
                 Remedy(
                     "set seeds (keras.utils.set_random_seed) and compare again; then try tf.config.experimental.enable_tensor_float_32_execution(False)",
-                    why="Random initial weights differ from run to run; TF32 rounds float32 matrix products, and touches no float64: a difference that it removes is float32 in the model.",
+                    why="Random initial weights differ from run to run; TF32 rounds float32 matrix products, and touches no float64:"
+                    " a difference that it removes is float32 in the model.",
                 )
             ],
         )
@@ -117,7 +139,9 @@ def _first_difference(run: Run, other: Run) -> tuple[int, float, float, float] |
 
 
 def _side_by_side(run: Run, other: Run) -> Comparison:
-    rows = [_row("outcome", ended(run) if _failed(run) else run.outcome, ended(other) if _failed(other) else other.outcome)]
+    rows = [
+        _row("outcome", ended(run) if _failed(run) else run.outcome, ended(other) if _failed(other) else other.outcome)
+    ]
     a, b = run.failure, other.failure
     rows.append(_row("exception", a.type if a else "–", b.type if b else "–"))
     steps_a, steps_b = run.all(events.Step), other.all(events.Step)
@@ -140,7 +164,9 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.12g}"
 
 
-def _unused(observations: Observations, run: Run, accelerators: list[str], devices: events.Devices | None) -> list[Finding]:
+def _unused(
+    observations: Observations, run: Run, accelerators: list[str], devices: events.Devices | None
+) -> list[Finding]:
     """The driver shows a card that TensorFlow does not list."""
     gpus = observations.machine.gpus
     if not gpus or accelerators or devices is None:
@@ -163,6 +189,13 @@ def _unused(observations: Observations, run: Run, accelerators: list[str], devic
             grade=Grade.OBSERVED,
             summary=f"The driver shows {gpus[0].name}, TensorFlow lists no accelerator: {reason}.",
             evidence=[Message("devices", "\n".join(devices.names))],
-            remedies=[] if hidden else [Remedy("install a TensorFlow with its CUDA libraries: pip install 'tensorflow[and-cuda]'", why="Without them TensorFlow falls back to the CPU, silently.")],
+            remedies=[]
+            if hidden
+            else [
+                Remedy(
+                    "install a TensorFlow with its CUDA libraries: pip install 'tensorflow[and-cuda]'",
+                    why="Without them TensorFlow falls back to the CPU, silently.",
+                )
+            ],
         )
     ]

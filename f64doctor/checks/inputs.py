@@ -47,7 +47,9 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     table = _table(observations, feeds)
     if findings:
         names = ", ".join(dict.fromkeys(f.code for f in findings))
-        return CheckResult(NAME, worst(findings), f"{plural(len(findings), 'finding')}: {names}", evidence=[table]), findings
+        return CheckResult(
+            NAME, worst(findings), f"{plural(len(findings), 'finding')}: {names}", evidence=[table]
+        ), findings
     said = "; ".join(_words(feed) for feed in feeds[:3])
     if not wish.intended:
         return CheckResult(NAME, Status.PASSED, f"{said}: nothing asks for float64", evidence=[table]), []
@@ -71,14 +73,18 @@ def _words(feed: events.Feed) -> str:
     shape = shape_words(feed.shape)
     exact = exact_words(feed.values)
     what = {"dataset": "dataset of "}.get(feed.kind, "")
-    return f"{feed.argument}{feed.path}{' ' + shape if shape else ''} {what}{feed.dtype}" + (f", {exact}" if exact else "")
+    return f"{feed.argument}{feed.path}{' ' + shape if shape else ''} {what}{feed.dtype}" + (
+        f", {exact}" if exact else ""
+    )
 
 
 def _table(observations: Observations, feeds: list[events.Feed]) -> Evidence:
     rows = []
     for feed in feeds[:20]:
         place = f"{observations.shown(feed.frames[-1].file)}:{feed.frames[-1].line}" if feed.frames else ""
-        rows.append([place, feed.call, feed.argument + feed.path, feed.dtype, shape_words(feed.shape), exact_words(feed.values)])
+        rows.append(
+            [place, feed.call, feed.argument + feed.path, feed.dtype, shape_words(feed.shape), exact_words(feed.values)]
+        )
     return Table("what entered the model", ["where", "call", "argument", "dtype", "shape", "values"], rows)
 
 
@@ -113,7 +119,11 @@ def _narrow(observations: Observations, lineage: Lineage, feed: events.Feed, pre
     frame = innermost(maker.frames) if maker is not None else innermost(feed.frames)
     what = f"{feed.argument}{feed.path}"
     summary = f"{what} reaches {feed.call} as {feed.dtype}: "
-    summary += "its digits were cut before the model saw them." if lossy else "it holds 24 bits a value at most, whatever the model's precision."
+    summary += (
+        "its digits were cut before the model saw them."
+        if lossy
+        else "it holds 24 bits a value at most, whatever the model's precision."
+    )
     return Finding(
         code="F101",
         check=NAME,
@@ -193,7 +203,10 @@ def _dataset(observations: Observations, lineage: Lineage, feed: events.Feed, pr
     written = [
         array
         for array in lineage.arrays
-        if array.kind == "message" and array.before_values is not None and array.before_values.max_relative_error and array.t <= feed.t
+        if array.kind == "message"
+        and array.before_values is not None
+        and array.before_values.max_relative_error
+        and array.t <= feed.t
     ]
     reads_records = any("TFRecord" in array.text or "parse" in array.text.lower() for array in behind)
     if written and (reads_records or maker is None):
@@ -211,7 +224,9 @@ def _dataset(observations: Observations, lineage: Lineage, feed: events.Feed, pr
         title=f"the data pipeline yields {feed.dtype}",
         severity=Severity.ERROR,
         grade=Grade.OBSERVED,
-        summary=f"The dataset that {feed.call} takes yields {feed.dtype}" + (f"; {_maker_words(text)}" if text else "") + ".",
+        summary=f"The dataset that {feed.call} takes yields {feed.dtype}"
+        + (f"; {_maker_words(text)}" if text else "")
+        + ".",
         location=location_of(observations, frame),
         related=_feed_related(observations, feed, frame),
         evidence=[
@@ -225,16 +240,44 @@ def _dataset(observations: Observations, lineage: Lineage, feed: events.Feed, pr
 
 # What makes float32 without saying so, and what to write instead.
 _PIPELINES = (
-    ("FloatList", "tf.train.FloatList stores 32-bit floats", "store the bytes of the float64 array in a BytesList and read them with tf.io.decode_raw(…, tf.float64)"),
-    ("make_csv_dataset", "make_csv_dataset reads decimal columns as float32", "pass column_defaults=[tf.float64, …], one for each column"),
+    (
+        "FloatList",
+        "tf.train.FloatList stores 32-bit floats",
+        "store the bytes of the float64 array in a BytesList and read them with tf.io.decode_raw(…, tf.float64)",
+    ),
+    (
+        "make_csv_dataset",
+        "make_csv_dataset reads decimal columns as float32",
+        "pass column_defaults=[tf.float64, …], one for each column",
+    ),
     ("CsvDataset", "CsvDataset reads what record_defaults say", "give record_defaults of tf.float64"),
     ("decode_csv", "decode_csv reads what record_defaults say", "give record_defaults of dtype tf.float64"),
     ("to_number", "strings.to_number gives float32 by default", "pass out_type=tf.float64"),
-    ("from_tensor_slices", "lists of Python floats become float32 tensors", "convert the lists with np.array(…) first: NumPy keeps float64"),
-    ("from_tensors", "lists of Python floats become float32 tensors", "convert the lists with np.array(…) first: NumPy keeps float64"),
-    ("from_generator", "the generator's signature says float32", "declare tf.TensorSpec(…, tf.float64) in output_signature"),
-    ("FixedLenFeature", "the feature is read as float32", "store bytes and read them with tf.io.decode_raw(…, tf.float64)"),
-    ("image_dataset_from_directory", "image loaders give float32", "cast the images to tf.float64 in a map before any arithmetic"),
+    (
+        "from_tensor_slices",
+        "lists of Python floats become float32 tensors",
+        "convert the lists with np.array(…) first: NumPy keeps float64",
+    ),
+    (
+        "from_tensors",
+        "lists of Python floats become float32 tensors",
+        "convert the lists with np.array(…) first: NumPy keeps float64",
+    ),
+    (
+        "from_generator",
+        "the generator's signature says float32",
+        "declare tf.TensorSpec(…, tf.float64) in output_signature",
+    ),
+    (
+        "FixedLenFeature",
+        "the feature is read as float32",
+        "store bytes and read them with tf.io.decode_raw(…, tf.float64)",
+    ),
+    (
+        "image_dataset_from_directory",
+        "image loaders give float32",
+        "cast the images to tf.float64 in a map before any arithmetic",
+    ),
     ("decode_wav", "decode_wav gives float32", "cast to tf.float64 before any arithmetic"),
 )
 
@@ -244,8 +287,12 @@ def _maker_words(text: str) -> str:
 
 
 def _pipeline_remedy(text: str) -> Remedy:
-    advice = next((advice for key, _, advice in _PIPELINES if key in text), "give the pipeline float64 from its first element on")
-    return Remedy(advice, why="set_floatx has no influence on tf.data: each source and each map function decides for itself.")
+    advice = next(
+        (advice for key, _, advice in _PIPELINES if key in text), "give the pipeline float64 from its first element on"
+    )
+    return Remedy(
+        advice, why="set_floatx has no influence on tf.data: each source and each map function decides for itself."
+    )
 
 
 def _pipelines(observations: Observations, run: Run) -> list[Finding]:
@@ -257,7 +304,12 @@ def _pipelines(observations: Observations, run: Run) -> list[Finding]:
             continue
         for narrowing in graph.narrowings:
             frame = innermost(narrowing.frames)
-            if narrowing.kind != "narrows" or narrowing.by != "user" or frame is None or (frame.file, frame.line) in told:
+            if (
+                narrowing.kind != "narrows"
+                or narrowing.by != "user"
+                or frame is None
+                or (frame.file, frame.line) in told
+            ):
                 continue
             told.add((frame.file, frame.line))
             found.append(
@@ -270,7 +322,12 @@ def _pipelines(observations: Observations, run: Run) -> list[Finding]:
                     summary=f"{narrowing.type} gives {narrowing.result_dtype} from float64 for each element of the dataset.",
                     location=location_of(observations, frame),
                     evidence=code_at(observations, frame),
-                    remedies=[Remedy("keep the element float64 in this function", why="What is rounded here is rounded before any model sees it.")],
+                    remedies=[
+                        Remedy(
+                            "keep the element float64 in this function",
+                            why="What is rounded here is rounded before any model sees it.",
+                        )
+                    ],
                 )
             )
     return found
@@ -286,7 +343,13 @@ def _mismatched(observations: Observations, run: Run, lineage: Lineage) -> list[
     feed = next((f for f in fed if f.call in ("fit", "train_on_batch")), fed[0] if fed else None)
     behind = lineage.behind(feed) if feed is not None else []
     maker = lineage.first_with(behind, frozenset({dtype}))
-    frame = innermost(maker.frames) if maker is not None else innermost(feed.frames) if feed is not None else innermost(mismatch.failure.frames)
+    frame = (
+        innermost(maker.frames)
+        if maker is not None
+        else innermost(feed.frames)
+        if feed is not None
+        else innermost(mismatch.failure.frames)
+    )
     what = f"{feed.argument}{feed.path}" if feed is not None else "the data"
     kind = "integer" if "int" in dtype or dtype == "bool" else dtype
     return [
@@ -346,6 +409,3 @@ def _one_a_place(findings: list[Finding]) -> list[Finding]:
         key = (finding.location.file, finding.location.line) if finding.location else (finding.code, 0)
         found.setdefault(key, finding)
     return list(found.values())
-
-
-

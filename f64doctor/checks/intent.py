@@ -26,7 +26,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 def asks_lower(value: str | None) -> bool:
     """Whether a floatx or policy of this name asks for less than float64."""
-    return value is not None and (value in NARROW or value.startswith("mixed_") or value.startswith("int8"))
+    return value is not None and (value in NARROW or value.startswith(("mixed_", "int8")))
 
 
 def wish_of(observations: Observations) -> Wish:
@@ -71,10 +71,14 @@ def _asked_of_data(run: Run) -> bool:
     lineage = Lineage(run)
     for feed in run.all(events.Feed):
         if feed.dtype == "float64" and any(
-            array.how == "called" and "float64" in array.text and array.dtype == "float64" for array in lineage.behind(feed)
+            array.how == "called" and "float64" in array.text and array.dtype == "float64"
+            for array in lineage.behind(feed)
         ):
             return True
     return any(
-        array.kind in ("tensor", "variable", "symbolic") and array.how == "called" and array.dtype == "float64" and "float64" in array.text
+        array.kind in ("tensor", "variable", "symbolic")
+        and array.how == "called"
+        and array.dtype == "float64"
+        and "float64" in array.text
         for array in run.all(events.Array)
     )

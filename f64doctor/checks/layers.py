@@ -8,7 +8,19 @@ from f64doctor.checks.outcome import could_not_look
 from f64doctor.checks.precision import Precision, is_container, is_narrow_layer, precision_of
 from f64doctor.checks.showing import code_at, location_of, loss_measure, plural, related
 from f64doctor.observe import Frame, Observations, Run, events, innermost
-from f64doctor.report import CheckResult, Evidence, Finding, Grade, Related, Remedy, Severity, Status, Timeline, TimelineRow, worst
+from f64doctor.report import (
+    CheckResult,
+    Evidence,
+    Finding,
+    Grade,
+    Related,
+    Remedy,
+    Severity,
+    Status,
+    Timeline,
+    TimelineRow,
+    worst,
+)
 
 NAME = "layers"
 MOST_ROWS = 24
@@ -28,12 +40,19 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
         return _without_keras(run, wish), []
     timeline = _timeline(observations, run, None)
     if not wish.intended:
-        dtypes = ", ".join(dict.fromkeys(layer.compute_dtype or layer.dtype or "unknown" for layer in precision.trained)) or "no layers"
-        return CheckResult(NAME, Status.PASSED, f"{dtypes}, as the script asks; nothing asks for float64", evidence=[timeline]), []
+        dtypes = (
+            ", ".join(dict.fromkeys(layer.compute_dtype or layer.dtype or "unknown" for layer in precision.trained))
+            or "no layers"
+        )
+        return CheckResult(
+            NAME, Status.PASSED, f"{dtypes}, as the script asks; nothing asks for float64", evidence=[timeline]
+        ), []
     findings = _judge(observations, run, wish, precision)
     if findings:
         codes = ", ".join(dict.fromkeys(finding.code for finding in findings))
-        return CheckResult(NAME, worst(findings), f"{plural(len(findings), 'finding')}: {codes}", evidence=[timeline]), findings
+        return CheckResult(
+            NAME, worst(findings), f"{plural(len(findings), 'finding')}: {codes}", evidence=[timeline]
+        ), findings
     total = len(precision.trained)
     said = f"{plural(total, 'layer')} float64, floatx {precision.floatx}, policy {precision.policy or 'not latched'}"
     return CheckResult(NAME, Status.PASSED, said, evidence=[timeline]), []
@@ -45,7 +64,9 @@ def _without_keras(run: Run, wish: Wish) -> CheckResult:
         return could_not_look(NAME, run, "no layer was made")
     doubles = sum(1 for variable in variables if variable.dtype == "float64")
     if variables:
-        return CheckResult(NAME, Status.PASSED, f"no Keras layers; {doubles} of {plural(len(variables), 'variable')} float64")
+        return CheckResult(
+            NAME, Status.PASSED, f"no Keras layers; {doubles} of {plural(len(variables), 'variable')} float64"
+        )
     return CheckResult(NAME, Status.SKIPPED, "the script makes no Keras layers")
 
 
@@ -71,7 +92,9 @@ def _judge(observations: Observations, run: Run, wish: Wish, precision: Precisio
 
     own = [layer for layer in narrow if layer.explicit in NARROW and layer.loaded is None]
     loaded = [layer for layer in narrow if layer.explicit in NARROW and _is_loaded(layer)]
-    inherited = [layer for layer in narrow if layer not in own and layer not in loaded and layer.serial not in explained]
+    inherited = [
+        layer for layer in narrow if layer not in own and layer not in loaded and layer.serial not in explained
+    ]
 
     if floatx64 is not None:
         if inherited:
@@ -125,7 +148,11 @@ def _late_home(observations: Observations, run: Run) -> Finding | None:
 
 
 def _reset(
-    observations: Observations, run: Run, settings: list[events.Setting], floatx64: events.Setting | None, narrow: list[events.Created]
+    observations: Observations,
+    run: Run,
+    settings: list[events.Setting],
+    floatx64: events.Setting | None,
+    narrow: list[events.Created],
 ) -> Finding | None:
     """A later setting took float64 away before layers were made."""
     if floatx64 is None or not narrow:
@@ -146,11 +173,18 @@ def _reset(
         location=location_of(observations, frame),
         related=related(observations, innermost(floatx64.frames), "float64 was asked for here"),
         evidence=[_timeline(observations, run, culprit), *(code_at(observations, frame) if frame else [])],
-        remedies=[Remedy("remove this call, or move it behind the float64 model", why="Settings are global: the last one before a layer is made wins.")],
+        remedies=[
+            Remedy(
+                "remove this call, or move it behind the float64 model",
+                why="Settings are global: the last one before a layer is made wins.",
+            )
+        ],
     )
 
 
-def _too_late(observations: Observations, run: Run, setting: events.Setting, early: list[events.Created], precision: Precision) -> Finding:
+def _too_late(
+    observations: Observations, run: Run, setting: events.Setting, early: list[events.Created], precision: Precision
+) -> Finding:
     """float64 was set after layers had been made, or after the policy was latched."""
     frame = innermost(setting.frames)
     before = [layer for layer in early if layer.t < setting.t]
@@ -160,10 +194,16 @@ def _too_late(observations: Observations, run: Run, setting: events.Setting, ear
     call = f"{setting.name}({setting.value!r})"
     if code == "F203":
         title = f"the global policy was latched to {setting.policy or 'float32'} before {call}"
-        summary = f"{call} comes too late: the policy was already latched to {setting.policy or 'float32'}, so {plural(len(early), 'layer')} {'stay' if len(early) > 1 else 'stays'} narrow."
+        summary = (
+            f"{call} comes too late: the policy was already latched to {setting.policy or 'float32'}, and"
+            f" {plural(len(early), 'layer')} {'stay' if len(early) > 1 else 'stays'} so."
+        )
     else:
         title = f"layers were made before {call}"
-        summary = f"{call} comes too late: {plural(len(before), 'layer')} had been made in {before[0].compute_dtype or before[0].dtype} and {'stay' if len(before) > 1 else 'stays'} so."
+        summary = (
+            f"{call} comes too late: {plural(len(before), 'layer')} had been made in"
+            f" {before[0].compute_dtype or before[0].dtype} and {'stay' if len(before) > 1 else 'stays'} so."
+        )
     links: list[Related] = []
     if latch is not None:
         links += related(observations, innermost(latch.frames), f"latches the policy: {latch.policy} (by {latch.by})")
@@ -179,12 +219,18 @@ def _too_late(observations: Observations, run: Run, setting: events.Setting, ear
         summary=summary,
         location=location_of(observations, frame),
         related=_unique(links),
-        evidence=[_timeline(observations, run, setting), *_rounding(run), *(code_at(observations, frame) if frame else [])],
+        evidence=[
+            _timeline(observations, run, setting),
+            *_rounding(run),
+            *(code_at(observations, frame) if frame else []),
+        ],
         remedies=[_move_remedy(observations, frame, first, latch)],
     )
 
 
-def _move_remedy(observations: Observations, frame: Frame | None, first: Frame | None, latch: events.Latch | None) -> Remedy:
+def _move_remedy(
+    observations: Observations, frame: Frame | None, first: Frame | None, latch: events.Latch | None
+) -> Remedy:
     why = (
         "Keras keeps the dtype policy that was current when it first needed one; set_floatx changes floatx afterwards, but no layer follows it. "
         if latch is not None
@@ -207,12 +253,16 @@ def _move_remedy(observations: Observations, frame: Frame | None, first: Frame |
 
 def _early_losses(created: list[events.Created], run: Run, setting: events.Setting) -> list[events.Created]:
     """Losses that were made before the setting, are narrow, and are used in training (or could be, when no model tells)."""
-    early = [e for e in created if e.role == "loss" and e.t < setting.t and e.dtype in NARROW and e.explicit not in NARROW]
+    early = [
+        e for e in created if e.role == "loss" and e.t < setting.t and e.dtype in NARROW and e.explicit not in NARROW
+    ]
     used = {serial for fit in run.all(events.Fit) for serial in fit.losses}
     return [e for e in early if e.serial in used] or ([] if used else [e for e in early if e.loaded is None])
 
 
-def _loss_too_early(observations: Observations, run: Run, setting: events.Setting, losses: list[events.Created]) -> Finding:
+def _loss_too_early(
+    observations: Observations, run: Run, setting: events.Setting, losses: list[events.Created]
+) -> Finding:
     frame = innermost(setting.frames)
     names = ", ".join(dict.fromkeys(loss.cls for loss in losses))
     call = f"{setting.name}({setting.value!r})"
@@ -231,7 +281,10 @@ def _loss_too_early(observations: Observations, run: Run, setting: events.Settin
             _move_remedy(observations, frame, losses[0].frames[0] if losses[0].frames else first, None)
             if losses[0].frames
             else Remedy("make the loss after set_floatx"),
-            Remedy('or give the loss its dtype: dtype="float64"', why="Losses and metrics keep the floatx of the moment at which they were made."),
+            Remedy(
+                'or give the loss its dtype: dtype="float64"',
+                why="Losses and metrics keep the floatx of the moment at which they were made.",
+            ),
         ],
     )
 
@@ -249,8 +302,16 @@ def _policy_alone(observations: Observations, run: Run, setting: events.Setting)
             " follow floatx, which is float32: data are rounded on entry."
         ),
         location=location_of(observations, frame),
-        related=_lines(observations, [e for e in run.all(events.Created) if e.role in ("input", "loss") and e.dtype in NARROW and not _inner(e)], "{cls} is {dtype}"),
-        evidence=[_timeline(observations, run, setting), *_rounding(run), *(code_at(observations, frame) if frame else [])],
+        related=_lines(
+            observations,
+            [e for e in run.all(events.Created) if e.role in ("input", "loss") and e.dtype in NARROW and not _inner(e)],
+            "{cls} is {dtype}",
+        ),
+        evidence=[
+            _timeline(observations, run, setting),
+            *_rounding(run),
+            *(code_at(observations, frame) if frame else []),
+        ],
         remedies=[
             Remedy(
                 'call keras.config.set_floatx("float64") as well, on the line before',
@@ -262,18 +323,26 @@ def _policy_alone(observations: Observations, run: Run, setting: events.Setting)
     )
 
 
-def _never_asked(observations: Observations, run: Run, wish: Wish, precision: Precision, narrow: list[events.Created]) -> Finding:
+def _never_asked(
+    observations: Observations, run: Run, wish: Wish, precision: Precision, narrow: list[events.Created]
+) -> Finding:
     """No setting asks for float64. Some layers may, or only the data do."""
     wide = [layer for layer in precision.trained if layer.explicit == "float64"]
     first = narrow[0]
     frame = innermost(first.frames)
     if wide:
         code, title = "F202", "float64 is asked for layer by layer, and not everywhere"
-        summary = f"{plural(len(wide), 'layer')} {'have' if len(wide) > 1 else 'has'} dtype float64, but {first.cls} “{first.name}” is {first.compute_dtype or first.dtype} and rounds what passes through it."
+        summary = (
+            f"{plural(len(wide), 'layer')} {'have' if len(wide) > 1 else 'has'} dtype float64, but {first.cls} “{first.name}” is"
+            f" {first.compute_dtype or first.dtype} and rounds what passes through it."
+        )
         severity = Severity.ERROR
     else:
         code, title = "F206", "float64 data, but Keras was never told: the model computes in float32"
-        summary = f"floatx is {precision.floatx or 'float32'} and nothing sets it: all {plural(len(narrow), 'layer')} compute in float32, and the data are rounded to it."
+        summary = (
+            f"floatx is {precision.floatx or 'float32'} and nothing sets it: all {plural(len(narrow), 'layer')} compute in float32,"
+            " and the data are rounded to it."
+        )
         severity = Severity.ERROR if wish.asked else Severity.WARNING
     return Finding(
         code=code,
@@ -284,7 +353,11 @@ def _never_asked(observations: Observations, run: Run, wish: Wish, precision: Pr
         summary=summary,
         location=location_of(observations, frame),
         related=_lines(observations, narrow[1:], "{cls} is {dtype}"),
-        evidence=[_timeline(observations, run, first), *_rounding(run), *(code_at(observations, frame) if frame else [])],
+        evidence=[
+            _timeline(observations, run, first),
+            *_rounding(run),
+            *(code_at(observations, frame) if frame else []),
+        ],
         remedies=[set_floatx_remedy()],
     )
 
@@ -305,7 +378,7 @@ def _loaded_findings(observations: Observations, run: Run, loaded: list[events.C
             Finding(
                 code="F208",
                 check=NAME,
-                title=f"{function} brings {plural(len(layers), 'layer')} that {'are' if len(layers) > 1 else 'is'} {layers[0].compute_dtype or layers[0].dtype}",
+                title=f"{function} brings {plural(len(layers), 'layer')} in {layers[0].compute_dtype or layers[0].dtype}",
                 severity=Severity.ERROR,
                 grade=Grade.OBSERVED,
                 summary="A saved model keeps each layer's dtype; set_floatx does not convert it.",
@@ -315,7 +388,8 @@ def _loaded_findings(observations: Observations, run: Run, loaded: list[events.C
                 remedies=[
                     Remedy(
                         "rebuild the architecture under float64 and copy the weights: new.set_weights(loaded.get_weights())",
-                        why="The layers then compute in float64. Digits that were never stored do not come back: the weights start with 24 bits and gain the rest in training.",
+                        why="The layers then compute in float64. Digits that were never stored do not come back:"
+                        " the weights start with 24 bits and gain the rest in training.",
                         before=observations.location(frame).snippet,
                     )
                 ],
@@ -354,7 +428,12 @@ def _weights(observations: Observations, run: Run, created: list[events.Created]
     for weight in created:
         owner = owners.get(weight.owner) if weight.owner is not None else None
         frame = innermost(weight.frames)
-        if weight.role != "weight" or weight.explicit not in NARROW or frame is None or (frame.file, frame.line) in told:
+        if (
+            weight.role != "weight"
+            or weight.explicit not in NARROW
+            or frame is None
+            or (frame.file, frame.line) in told
+        ):
             continue
         if owner is not None and is_narrow_layer(owner):
             continue
@@ -389,7 +468,9 @@ def _is_loaded(layer: events.Created) -> bool:
 
 
 def _inner(created: events.Created) -> bool:
-    return created.role == "loss" and created.cls in ("CompileLoss", "LossFunctionWrapper") and created.loaded is not None
+    return (
+        created.role == "loss" and created.cls in ("CompileLoss", "LossFunctionWrapper") and created.loaded is not None
+    )
 
 
 def _by_line(layers: list[events.Created]) -> list[list[events.Created]]:
@@ -431,19 +512,37 @@ def _timeline(observations: Observations, run: Run, turning: events.Event | None
 
     def row(event: events.Event, frames: list[Frame], what: str, state: str) -> None:
         frame = innermost(frames)
-        rows.append(TimelineRow(what, state, event.t, None if frame is None else observations.location(frame), event is turning))
+        rows.append(
+            TimelineRow(what, state, event.t, None if frame is None else observations.location(frame), event is turning)
+        )
 
     for event in run.events:
         if isinstance(event, events.Library) and event.name in ("keras", "tf_keras"):
             row(event, event.frames, f"import {event.name}", f"floatx {event.floatx}")
         elif isinstance(event, events.Setting) and event.kind != "environment":
-            policy = f", policy {'stays ' if event.kind == 'floatx' and event.policy else ''}{event.policy}" if event.policy else ""
-            row(event, event.frames, f"{event.name}({event.value!r})" if event.value else f"{event.name}()", f"floatx {event.floatx}{policy}")
+            policy = (
+                f", policy {'stays ' if event.kind == 'floatx' and event.policy else ''}{event.policy}"
+                if event.policy
+                else ""
+            )
+            row(
+                event,
+                event.frames,
+                f"{event.name}({event.value!r})" if event.value else f"{event.name}()",
+                f"floatx {event.floatx}{policy}",
+            )
         elif isinstance(event, events.Setting) and event.name == "KERAS_HOME":
-            row(event, event.frames, "os.environ['KERAS_HOME']", f"keras.json there: floatx {event.floatx or 'unknown'}")
+            row(
+                event, event.frames, "os.environ['KERAS_HOME']", f"keras.json there: floatx {event.floatx or 'unknown'}"
+            )
         elif isinstance(event, events.Latch):
             row(event, event.frames, f"{event.by} latches the policy", f"policy → {event.policy}")
-        elif isinstance(event, events.Created) and not is_container(event) and event.role != "metric" and not _inner(event):
+        elif (
+            isinstance(event, events.Created)
+            and not is_container(event)
+            and event.role != "metric"
+            and not _inner(event)
+        ):
             dtype = event.compute_dtype or event.dtype
             if event.role == "optimizer" or dtype is None:
                 continue

@@ -73,7 +73,9 @@ class Lineage:
     def _latest(self, name: str, here: Frame | None, scope: str, before: int) -> events.Array | None:
         if here is None:
             return None
-        candidates = [e for e in self._by_name.get(name, []) if e.serial < before and e.frames and e.frames[-1].file == here.file]
+        candidates = [
+            e for e in self._by_name.get(name, []) if e.serial < before and e.frames and e.frames[-1].file == here.file
+        ]
         local = [e for e in candidates if e.scope == scope] or [e for e in candidates if not e.scope or "." in name]
         if local:
             return local[-1]
@@ -119,13 +121,19 @@ class Lineage:
         if made is not None:
             # The last name that the object had before it was fed keeps the way through the user's statements.
             here = feed.frames[-1] if feed.frames else None
-            named = [e for n in feed.uses if (e := self._latest(n, here, feed.scope, 1 << 60)) is not None and e.same_as == made.serial]
+            named = [
+                e
+                for n in feed.uses
+                if (e := self._latest(n, here, feed.scope, 1 << 60)) is not None and e.same_as == made.serial
+            ]
             return [made, *named]
         found: list[events.Array] = []
         if feed.frames:
             here = feed.frames[-1]
             found.extend(
-                event for event in self._at_line.get((here.file, here.line), []) if event.how == "called" and set(event.uses) & set(feed.uses)
+                event
+                for event in self._at_line.get((here.file, here.line), [])
+                if event.how == "called" and set(event.uses) & set(feed.uses)
             )
             found.extend(self._named(feed.uses, feed.frames, feed.scope, 1 << 60))
         return found
@@ -141,7 +149,9 @@ class Lineage:
         """
         having = {array.serial: array for array in arrays if array.dtype in dtypes and array.kind != "symbolic"}
         firsts = [
-            array for array in having.values() if not any(p.serial in having and p.serial < array.serial for p in self.parents(array))
+            array
+            for array in having.values()
+            if not any(p.serial in having and p.serial < array.serial for p in self.parents(array))
         ]
         firsts = [array for array in firsts if not harmless(array)] or firsts
         return min(firsts, key=lambda array: (not _seen_to_lose(array), array.serial), default=None)
@@ -151,7 +161,12 @@ def harmless(array: events.Array) -> bool:
     """Whether the values are known and float32 holds them exactly: integers, labels, short binary fractions."""
     if array.before_values is not None and array.before == "float64":
         return array.before_values.max_relative_error == 0.0
-    return array.values is not None and array.values.sampled > 0 and array.values.nontrivial == 0 and array.kind != "variable"
+    return (
+        array.values is not None
+        and array.values.sampled > 0
+        and array.values.nontrivial == 0
+        and array.kind != "variable"
+    )
 
 
 def _seen_to_lose(array: events.Array) -> bool:

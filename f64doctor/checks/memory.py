@@ -9,14 +9,44 @@ from f64doctor.checks.intent import wish_of
 from f64doctor.checks.outcome import ended
 from f64doctor.checks.showing import code_at, gibibytes, location_of, related, shape_words
 from f64doctor.observe import Frame, Observations, Run, events, innermost
-from f64doctor.report import CheckResult, Evidence, Finding, Grade, Location, Measure, Message, Remedy, Severity, Status, Table, worst
+from f64doctor.report import (
+    CheckResult,
+    Evidence,
+    Finding,
+    Grade,
+    Location,
+    Measure,
+    Message,
+    Remedy,
+    Severity,
+    Status,
+    Table,
+    worst,
+)
 
 NAME = "memory"
-_ALLOCATION = re.compile(r"OOM when allocating tensor with shape\s*\[([\d,\s]*)\] and type (\w+) on (\S+) by allocator (\S+)")
+_ALLOCATION = re.compile(
+    r"OOM when allocating tensor with shape\s*\[([\d,\s]*)\] and type (\w+) on (\S+) by allocator (\S+)"
+)
 _NUMPY = re.compile(r"Unable to allocate ([\d.]+ \w+) for an array with shape \(([\d,\s]*)\) and data type (\w+)")
-_PROTO = re.compile(r"larger than 2\s?GB|exceeds? (?:the )?(?:maximum protobuf size|2GB)|GraphDef cannot be larger than 2GB")
-_OUT = re.compile(r"\bOOM\b|out of memory|failed to allocate|Unable to allocate|std::bad_alloc|RESOURCE_EXHAUSTED", re.IGNORECASE)
-_WIDTHS = {"double": 8, "float64": 8, "float": 4, "float32": 4, "half": 2, "float16": 2, "int64": 8, "int32": 4, "complex128": 16, "complex64": 8}
+_PROTO = re.compile(
+    r"larger than 2\s?GB|exceeds? (?:the )?(?:maximum protobuf size|2GB)|GraphDef cannot be larger than 2GB"
+)
+_OUT = re.compile(
+    r"\bOOM\b|out of memory|failed to allocate|Unable to allocate|std::bad_alloc|RESOURCE_EXHAUSTED", re.IGNORECASE
+)
+_WIDTHS = {
+    "double": 8,
+    "float64": 8,
+    "float": 4,
+    "float32": 4,
+    "half": 2,
+    "float16": 2,
+    "int64": 8,
+    "int32": 4,
+    "complex128": 16,
+    "complex64": 8,
+}
 # A peak above this share of what is free is told before it becomes a failure.
 NEAR = 0.9
 
@@ -36,7 +66,9 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
         return CheckResult(NAME, Status.INCONCLUSIVE, f"the peak was not measured: {ended(run)}", evidence=evidence), []
     said = f"peak {gibibytes(peak)}" + (f" of {gibibytes(limit)} free" if limit else "")
     if run.outcome not in ("completed", "stopped"):
-        return CheckResult(NAME, Status.PASSED, f"{said} until {ended(run)}; no sign of a memory limit", evidence=evidence), []
+        return CheckResult(
+            NAME, Status.PASSED, f"{said} until {ended(run)}; no sign of a memory limit", evidence=evidence
+        ), []
     return CheckResult(NAME, Status.PASSED, said, evidence=evidence), []
 
 
@@ -61,7 +93,13 @@ def _table(observations: Observations, run: Run, limit: int | None) -> Evidence:
         rows.append(["limit", gibibytes(bound.bytes), bound.source])
     fit = run.last(events.Fit)
     if fit is not None and fit.weight_bytes:
-        rows.append(["weights", gibibytes(fit.weight_bytes), ", ".join(f"{count} {dtype}" for dtype, count in fit.weights.items())])
+        rows.append(
+            [
+                "weights",
+                gibibytes(fit.weight_bytes),
+                ", ".join(f"{count} {dtype}" for dtype, count in fit.weights.items()),
+            ]
+        )
     return Table("memory", ["what", "bytes", "read from"], rows)
 
 
@@ -88,7 +126,9 @@ def _failure(observations: Observations, run: Run, limit: int | None) -> Finding
         arithmetic = f"{' x '.join(str(n) for n in shape)} x {width} bytes = {gibibytes(size)}"
         if width == 8:
             arithmetic += f" in float64, {gibibytes(half)} in float32"
-        evidence.append(Measure("one tensor", float(size), "bytes", arithmetic + (f"; {gibibytes(free)} is free" if free else "")))
+        evidence.append(
+            Measure("one tensor", float(size), "bytes", arithmetic + (f"; {gibibytes(free)} is free" if free else ""))
+        )
         blame = None if free is None or width != 8 or "GPU" in device else half <= free
     if blame is False:
         verdict = "the float32 tensor would not fit either: the size is the cause, not the dtype."
@@ -96,7 +136,11 @@ def _failure(observations: Observations, run: Run, limit: int | None) -> Finding
         verdict = "in float32 it would fit: doubling the storage is what broke it."
     else:
         verdict = "memory ran out, not precision."
-    words = f"A tensor {shape_words(list(shape))} of {dtype} does not fit: {arithmetic}; {verdict}" if shape is not None else f"{failure.type}: {verdict}"
+    words = (
+        f"A tensor {shape_words(list(shape))} of {dtype} does not fit: {arithmetic}; {verdict}"
+        if shape is not None
+        else f"{failure.type}: {verdict}"
+    )
     return Finding(
         code="F501",
         check=NAME,
@@ -135,13 +179,23 @@ def _shape(text: str) -> tuple[int, ...]:
 
 def _two_gigabytes(observations: Observations, failure: events.Failure, frame: Frame | None) -> Finding:
     big = [operand for operand in failure.operands if operand.shape and all(operand.shape)]
-    sizes = [(math.prod(size or 0 for size in operand.shape or []) * _WIDTHS.get(operand.dtype, 8), operand) for operand in big]
+    sizes = [
+        (math.prod(size or 0 for size in operand.shape or []) * _WIDTHS.get(operand.dtype, 8), operand)
+        for operand in big
+    ]
     arithmetic: list[Evidence] = []
     half_fits = None
     if sizes:
         size, operand = max(sizes, key=lambda pair: pair[0])
         half_fits = size / 2 < 2**31
-        arithmetic = [Measure("constant", float(size), "bytes", f"{shape_words(operand.shape)} {operand.dtype}: {gibibytes(size)}; the limit is 2 GiB")]
+        arithmetic = [
+            Measure(
+                "constant",
+                float(size),
+                "bytes",
+                f"{shape_words(operand.shape)} {operand.dtype}: {gibibytes(size)}; the limit is 2 GiB",
+            )
+        ]
     return Finding(
         code="F502",
         check=NAME,
@@ -149,10 +203,18 @@ def _two_gigabytes(observations: Observations, failure: events.Failure, frame: F
         severity=Severity.ERROR,
         grade=Grade.OBSERVED,
         summary="TensorFlow stores a constant of a tf.function in its graph, and no graph may exceed 2 GB"
-        + (": the same array in float32 would just fit, so doubling it is what broke it." if half_fits else "; a size limit, not a matter of precision."),
+        + (
+            ": the same array in float32 would just fit, so doubling it is what broke it."
+            if half_fits
+            else "; a size limit, not a matter of precision."
+        ),
         location=location_of(observations, frame),
         related=related(observations, failure.frames[0], "called from here") if len(failure.frames) > 1 else [],
-        evidence=[Message(failure.type, failure.message.strip()[-600:]), *arithmetic, *(code_at(observations, frame) if frame else [])],
+        evidence=[
+            Message(failure.type, failure.message.strip()[-600:]),
+            *arithmetic,
+            *(code_at(observations, frame) if frame else []),
+        ],
         remedies=[
             Remedy(
                 "make the tensor outside the tf.function (a tf.Variable, or an argument of the function), or stream it in batches",
@@ -171,17 +233,27 @@ def _killed(observations: Observations, run: Run, limit: int | None) -> Finding 
     if not run.oom_kills and not near:
         return None
     frame, place = _last_line(observations, run)
-    proof = f"the kernel counted {run.oom_kills} kill(s) for memory while it ran" if run.oom_kills else "the process was at the limit when it was killed"
+    proof = (
+        f"the kernel counted {run.oom_kills} kill(s) for memory while it ran"
+        if run.oom_kills
+        else "the process was at the limit when it was killed"
+    )
     return Finding(
         code="F503",
         check=NAME,
         title="the process was killed for memory",
         severity=Severity.ERROR,
         grade=Grade.OBSERVED if run.oom_kills else Grade.INFERRED,
-        summary=f"SIGKILL without a word: {proof}; its peak was {gibibytes(peak)}" + (f" of {gibibytes(limit)}." if limit else "."),
+        summary=f"SIGKILL without a word: {proof}; its peak was {gibibytes(peak)}"
+        + (f" of {gibibytes(limit)}." if limit else "."),
         location=place,
         evidence=code_at(observations, frame) if frame else [],
-        remedies=[Remedy("use a smaller batch or fewer rows at once; float64 needs twice the memory of float32", why="The limit is the machine's or the container's; see the table of limits.")],
+        remedies=[
+            Remedy(
+                "use a smaller batch or fewer rows at once; float64 needs twice the memory of float32",
+                why="The limit is the machine's or the container's; see the table of limits.",
+            )
+        ],
     )
 
 
@@ -198,7 +270,7 @@ def _near(observations: Observations, run: Run, limit: int | None) -> Finding | 
     peak = run.peak_bytes or _process_peak(run)
     if peak is None or limit is None or peak < NEAR * limit or not wish_of(observations).intended:
         return None
-    frame, place = _last_line(observations, run)
+    _frame, place = _last_line(observations, run)
     return Finding(
         code="F504",
         check=NAME,
@@ -208,5 +280,10 @@ def _near(observations: Observations, run: Run, limit: int | None) -> Finding | 
         summary=f"The process peaked at {gibibytes(peak)} of {gibibytes(limit)}: a larger batch or a longer run may be killed.",
         location=place,
         evidence=[],
-        remedies=[Remedy("leave room: a smaller batch, or data read in pieces", why="Memory that runs out ends the process without an exception.")],
+        remedies=[
+            Remedy(
+                "leave room: a smaller batch, or data read in pieces",
+                why="Memory that runs out ends the process without an exception.",
+            )
+        ],
     )

@@ -17,11 +17,17 @@ _MISMATCHES = (
     re.compile(r"has type \w+ \(.*\) that (?:is|was) invalid|Expected \w+, (?:but )?got .* of type"),
     re.compile(r"pyfunc_\d+ returned\s+\w+, but expects|expects \w+, which is the DType"),
     re.compile(r"Binding inputs to tf\.function failed|Python inputs incompatible with input_signature"),
-    re.compile(r"must be of the same (?:type|dtype)|same dtype|dtypes? .*(?:mismatch|do not match|must match)", re.IGNORECASE),
+    re.compile(
+        r"must be of the same (?:type|dtype)|same dtype|dtypes? .*(?:mismatch|do not match|must match)", re.IGNORECASE
+    ),
     re.compile(r"must have (?:the )?same (?:type|dtype)", re.IGNORECASE),
 )
-_NOT_ALLOWED = re.compile(r"not in (?:the )?list of allowed values|could not find device for node|Could not find device for node")
-_NO_KERNEL = re.compile(r"No OpKernel was registered to support Op|Could not find device for node|no supported kernel for|Detected unsupported operations")
+_NOT_ALLOWED = re.compile(
+    r"not in (?:the )?list of allowed values|could not find device for node|Could not find device for node"
+)
+_NO_KERNEL = re.compile(
+    r"No OpKernel was registered to support Op|Could not find device for node|no supported kernel for|Detected unsupported operations"
+)
 _FLOAT_WORDS = re.compile(r"float|double|half|DT_(?:DOUBLE|FLOAT|HALF)|int\d\d")
 
 
@@ -57,6 +63,13 @@ def _odd_one(operands: list[events.Operand], message: str) -> events.Operand | N
     if not others or (operands and all(operand.dtype == others[0].dtype for operand in operands)):
         return others[0] if others and len(operands) == 1 else None
     words = message.replace("double", "float64")
-    named = [operand for operand in others if operand.dtype in words or (operand.dtype == "float32" and "float tensor" in words)]
-    ranked = sorted(named or others, key=lambda operand: (not operand.dtype.startswith(("float", "bfloat")), operand.source == "input"))
+    named = [
+        operand
+        for operand in others
+        if operand.dtype in words or (operand.dtype == "float32" and "float tensor" in words)
+    ]
+    ranked = sorted(
+        named or others,
+        key=lambda operand: (not operand.dtype.startswith(("float", "bfloat")), operand.source == "input"),
+    )
     return ranked[0]

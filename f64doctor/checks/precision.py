@@ -40,7 +40,11 @@ def precision_of(run: Run) -> Precision:
         floatx, policy = chosen.floatx, chosen.policy
     else:
         trained = [event for event in created.values() if event.role in ("layer", "input") and not is_container(event)]
-        states = [event for event in run.events if isinstance(event, (events.Created, events.Setting)) and event.floatx is not None]
+        states = [
+            event
+            for event in run.events
+            if isinstance(event, (events.Created, events.Setting)) and event.floatx is not None
+        ]
         states = [event for event in states if not (isinstance(event, events.Setting) and event.kind == "environment")]
         floatx = states[-1].floatx if states else None
         policy = states[-1].policy if states else None

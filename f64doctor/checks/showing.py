@@ -18,7 +18,15 @@ def code_at(observations: Observations, frame: Frame, title: str = "where", cont
         return []
     first = max(1, frame.line - context)
     last = min(len(lines), frame.line + context)
-    return [Code(title, observations.shown(frame.file), first, [line.rstrip() for line in lines[first - 1 : last]], [frame.line])]
+    return [
+        Code(
+            title,
+            observations.shown(frame.file),
+            first,
+            [line.rstrip() for line in lines[first - 1 : last]],
+            [frame.line],
+        )
+    ]
 
 
 def related(observations: Observations, frame: Frame | None, note: str) -> list[Related]:
@@ -63,7 +71,9 @@ def exact_words(values: events.Values | None) -> str:
     return f"{values.bits} of 53 mantissa bits in use"
 
 
-def history(observations: Observations, arrays: list[events.Array], turning: events.Array | None, feed: events.Feed | None) -> Timeline:
+def history(
+    observations: Observations, arrays: list[events.Array], turning: events.Array | None, feed: events.Feed | None
+) -> Timeline:
     """The way of an array through the user's lines, the line that narrowed it marked."""
     rows: list[TimelineRow] = []
     told: set[tuple[str, int, str]] = set()
@@ -78,7 +88,13 @@ def history(observations: Observations, arrays: list[events.Array], turning: eve
         state = f"{array.before} → {array.dtype}" if array.before and array.before != array.dtype else array.dtype
         name = array.name or array.call or array.text
         rows.append(
-            TimelineRow(f"{name} {shape_words(array.shape)}".strip(), state, array.t, observations.location(frame), array is turning)
+            TimelineRow(
+                f"{name} {shape_words(array.shape)}".strip(),
+                state,
+                array.t,
+                observations.location(frame),
+                array is turning,
+            )
         )
     if len(rows) > 12:
         middle = next((index for index, row in enumerate(rows) if row.turning_point), 0)

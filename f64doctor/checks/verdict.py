@@ -38,19 +38,34 @@ def verdict(observations: Observations, results: list[CheckResult], findings: li
         status = Status.FAILED if first.severity is Severity.ERROR else Status.WARNING
         return Verdict(status, first.code, first.summary, intended, first.remedies[0].title if first.remedies else "")
     if run is None:
-        return Verdict(Status.INCONCLUSIVE, None, f"Nothing was run: {observations.not_run or 'the source alone was read'}.", intended)
+        return Verdict(
+            Status.INCONCLUSIVE,
+            None,
+            f"Nothing was run: {observations.not_run or 'the source alone was read'}.",
+            intended,
+        )
     if run.outcome not in ("completed", "stopped"):
         return _no_conclusion(observations, intended)
     if not saw_tensorflow(observations):
-        return Verdict(Status.INCONCLUSIVE, None, "The script never imported TensorFlow: there is nothing to examine.", intended)
+        return Verdict(
+            Status.INCONCLUSIVE, None, "The script never imported TensorFlow: there is nothing to examine.", intended
+        )
     backend = next((lib.backend for lib in run.all(events.Library) if lib.name == "keras" and lib.backend), None)
     if backend not in (None, "tensorflow"):
-        return Verdict(Status.INCONCLUSIVE, None, f"Keras runs on {backend} here; the doctor examines TensorFlow only.", intended)
+        return Verdict(
+            Status.INCONCLUSIVE, None, f"Keras runs on {backend} here; the doctor examines TensorFlow only.", intended
+        )
     if not wish.intended:
         less = "asks for lower precision in so many words" if wish.lower else "shows no wish for float64"
-        return Verdict(Status.PASSED, None, f"The script {less}: nothing is wrong, and nothing in it is double precision.", False)
+        return Verdict(
+            Status.PASSED, None, f"The script {less}: nothing is wrong, and nothing in it is double precision.", False
+        )
     unsure = [result for result in results if result.status in (Status.INCONCLUSIVE, Status.CRASHED)]
-    if unsure and all(r.status in (Status.INCONCLUSIVE, Status.SKIPPED, Status.CRASHED) for r in results if r.name in ("inputs", "layers", "casts")):
+    if unsure and all(
+        r.status in (Status.INCONCLUSIVE, Status.SKIPPED, Status.CRASHED)
+        for r in results
+        if r.name in ("inputs", "layers", "casts")
+    ):
         return Verdict(Status.INCONCLUSIVE, None, f"No conclusion: {unsure[0].summary}.", True)
     what = "the data that enter, the layers, and what is computed" if not unsure else "what could be seen"
     return Verdict(Status.PASSED, None, f"Double precision throughout: {what}, in the steps that were observed.", True)

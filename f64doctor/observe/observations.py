@@ -8,11 +8,11 @@ from typing import TypeVar
 
 import msgspec
 
-from f64doctor.observe import events
+from f64doctor.observe.events import AnyEvent, Event, Failure, Frame
 from f64doctor.observe.facts import Machine, Source
 from f64doctor.report import Location
 
-E = TypeVar("E", bound=events.Event)
+E = TypeVar("E", bound=Event)
 
 
 class Run(msgspec.Struct):
@@ -27,7 +27,7 @@ class Run(msgspec.Struct):
     seconds: float = 0.0
     exit_code: int | None = None
     signal: str = ""
-    events: list[events.AnyEvent] = []
+    events: list[AnyEvent] = []
     log: str = ""
     log_lines_dropped: int = 0
     peak_bytes: int | None = None
@@ -45,9 +45,9 @@ class Run(msgspec.Struct):
         return found[-1] if found else None
 
     @property
-    def failure(self) -> events.Failure | None:
+    def failure(self) -> Failure | None:
         """The exception that ended the script, if one did."""
-        return self.last(events.Failure)
+        return self.last(Failure)
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ class Observations(msgspec.Struct):
         relative = os.path.relpath(path, self.cwd)
         return path if relative.startswith("..") else relative
 
-    def location(self, frame: events.Frame) -> Location:
+    def location(self, frame: Frame) -> Location:
         """A frame as a place to show, with its source text."""
         return Location(self.shown(frame.file), frame.line, frame.text or self.text(frame.file, frame.line))
 
@@ -91,9 +91,6 @@ class Observations(msgspec.Struct):
         return next((file.lines for file in self.source.files if file.path == path), [])
 
 
-def innermost(frames: Iterable[events.Frame]) -> events.Frame | None:
+def innermost(frames: Iterable[Frame]) -> Frame | None:
     """The user's line nearest to the event, or None when no user code was on the stack."""
-    last = None
-    for last in frames:
-        pass
-    return last
+    return next(reversed(list(frames)), None)

@@ -20,7 +20,7 @@ def is_narrow(dtype: Optional[str]) -> bool:
 class Described:
     """An array-like object in words: its kind, dtype name, shape, and access to its values when it has any."""
 
-    __slots__ = ("kind", "dtype", "shape", "value")
+    __slots__ = ("dtype", "kind", "shape", "value")
 
     def __init__(self, kind: str, dtype: str, shape: Optional[list[Optional[int]]], value: Any = None) -> None:
         self.kind = kind
@@ -198,7 +198,7 @@ def describe_numbers(value: Any) -> Optional[Described]:
     if isinstance(value, float):
         return Described("number", "float64", [], value)
     if isinstance(value, (list, tuple)) and value and len(value) <= 1_000_000:
-        flat = [item for item in _flat_numbers(value, numbers.SAMPLE)]
+        flat = list(_flat_numbers(value, numbers.SAMPLE))
         if flat and any(isinstance(item, float) for item in flat):
             return Described("list", "float64", [len(value)], [float(item) for item in flat])
         return None

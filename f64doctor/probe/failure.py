@@ -113,7 +113,7 @@ class FailureWatch:
         if source in ("captured", "variable"):
             holder = _captured_root(root, captured)
             facts["made"] = self._recorder.makers.of(holder) if holder is not None else None
-        by, _, frames = _author(root)
+        _by, _, frames = _author(root)
         facts["frames"] = frames
         facts["shape"] = _shape(tensor)
 

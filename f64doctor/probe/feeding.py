@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from types import ModuleType
 from typing import Any, Optional
 
 from . import arrays, rewire, stack
@@ -29,6 +28,11 @@ _DATA = {
 _DATA_BY_NAME = ("x", "y", "sample_weight", "class_weight", "validation_data")
 # These round arrays and tensors to floatx before the model sees them; the others hand them on as they are.
 _ROUNDING = ("fit", "evaluate", "predict")
+# The parameters behind ``callbacks`` in the signatures, for calls that give so many by position.
+_AFTER_CALLBACKS = {
+    "fit": ("validation_split", "validation_data", "shuffle", "class_weight", "sample_weight"),
+    "evaluate": ("return_dict",),
+}
 FEEDS_OF_A_LINE = 3
 
 
@@ -59,8 +63,12 @@ class FeedingWatch:
         """Watch the training calls of one Keras as its modules are imported."""
         base = library.name + ".src."
         if library.generation == 3:
-            self._imports.after(base + "backend.tensorflow.trainer", lambda m: self._trainer(library, m.TensorFlowTrainer))
-            self._imports.after(base + "optimizers.base_optimizer", lambda m: self._optimizer(m.BaseOptimizer, ("apply",)))
+            self._imports.after(
+                base + "backend.tensorflow.trainer", lambda m: self._trainer(library, m.TensorFlowTrainer)
+            )
+            self._imports.after(
+                base + "optimizers.base_optimizer", lambda m: self._optimizer(m.BaseOptimizer, ("apply",))
+            )
         else:
             self._imports.after(base + "engine.training", lambda m: self._trainer(library, m.Model))
             self._imports.after(
@@ -107,7 +115,9 @@ class FeedingWatch:
 
         rewire.wrap_method(trainer, call, around)
 
-    def _begin(self, library: KerasLibrary, model: Any, call: str, frames: list[dict[str, Any]], nested: bool) -> "_Fit":
+    def _begin(
+        self, library: KerasLibrary, model: Any, call: str, frames: list[dict[str, Any]], nested: bool
+    ) -> "_Fit":
         if not nested:
             self._fits += 1
         fit = _Fit(self._fits, library, model, call, frames)
@@ -118,14 +128,20 @@ class FeedingWatch:
         self, library: KerasLibrary, model: Any, call: str, args: Any, kwargs: Any, fit: "_Fit", nested: bool
     ) -> tuple[Any, Any]:
         """The arguments with the counting callback added, where that is possible."""
-        callbacks = sys.modules.get(library.name + ".src.callbacks.callback" if library.generation == 3 else library.name + ".src.callbacks")
+        callbacks = sys.modules.get(
+            library.name + ".src.callbacks.callback" if library.generation == 3 else library.name + ".src.callbacks"
+        )
         base = getattr(callbacks, "Callback", None)
         # In the validation inside a fit Keras hands its own list of callbacks on, ours among them.
-        if base is None or nested or len(args) > (5 if call == "fit" else 6):
+        if base is None or nested:
             return args, kwargs
         counter = _counter_class(base)(self, fit)
-        given = kwargs.get("callbacks")
+        place = 5 if call == "fit" else 6
+        given = args[place] if len(args) > place else kwargs.get("callbacks")
         kwargs = dict(kwargs)
+        if len(args) > place:
+            kwargs.update(zip(_AFTER_CALLBACKS[call], args[place + 1 :]))
+            args = args[:place]
         if given is None:
             kwargs["callbacks"] = [counter]
         elif isinstance(given, (list, tuple)):
@@ -141,9 +157,7 @@ class FeedingWatch:
         fit.done += 1
         now = time.perf_counter()
         if fit.done <= 1000:
-            self._wire.send(
-                "step", number=fit.done, loop="fit", fit=fit.serial, loss=loss, seconds=now - fit.last
-            )
+            self._wire.send("step", number=fit.done, loop="fit", fit=fit.serial, loss=loss, seconds=now - fit.last)
         fit.last = now
         if fit.done == 1:
             self._graphs.examine()
@@ -220,7 +234,11 @@ class FeedingWatch:
         self._told[key] = self._told.get(key, 0) + 1
         if self._told[key] > FEEDS_OF_A_LINE:
             return
-        reads = self._compiler.arguments(here["file"], here["line"], function) if stack.owner(here["file"]) == stack.USER else {}
+        reads = (
+            self._compiler.arguments(here["file"], here["line"], function)
+            if stack.owner(here["file"]) == stack.USER
+            else {}
+        )
         floatx = library.floatx()
         for argument, value in data.items():
             position = str(_DATA.get(call, ("x",)).index(argument)) if argument in _DATA.get(call, ("x",)) else argument
@@ -309,7 +327,7 @@ def _counter_class(base: type) -> type:
     if known is not None:
         return known
 
-    class StepCounter(base):  # type: ignore[misc,valid-type]
+    class StepCounter(base):  # type: ignore[misc]
         def __init__(self, watch: FeedingWatch, fit: _Fit) -> None:
             super().__init__()
             self._watch = watch

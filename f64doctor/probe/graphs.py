@@ -6,7 +6,7 @@ import sys
 import threading
 import weakref
 from types import ModuleType
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Iterator, Optional
 
 from . import arrays, numbers, rewire, stack
 from .bounds import Bounds
@@ -32,11 +32,21 @@ _CALLS = (
 )
 # Operations of float32 that lose nothing when their operands are exact.
 _EXACT = frozenset(
-    """Identity Reshape Squeeze ExpandDims Transpose Shape Slice StridedSlice Gather GatherV2 Concat ConcatV2 Pack Unpack Split SplitV Tile
-    Fill Neg Abs Maximum Minimum Select SelectV2 Cast Const Placeholder ReadVariableOp StopGradient BroadcastTo ZerosLike OnesLike Relu Floor Ceil
-    Round Sign IdentityN NoOp Pad PadV2 PreventGradient EnsureShape""".split()
+    """
+    Identity Reshape Squeeze ExpandDims Transpose Shape Slice StridedSlice Gather GatherV2 Concat ConcatV2 Pack
+    Unpack Split SplitV Tile Fill Neg Abs Maximum Minimum Select SelectV2 Cast Const Placeholder ReadVariableOp
+    StopGradient BroadcastTo ZerosLike OnesLike Relu Floor Ceil Round Sign IdentityN NoOp Pad PadV2
+    PreventGradient EnsureShape
+    """.split()  # noqa: SIM905 - a list of words reads better as words
 )
-_RANDOM = ("Random", "StatelessRandom", "TruncatedNormal", "ParameterizedTruncatedNormal", "StatelessTruncatedNormal", "StatelessParameterized")
+_RANDOM = (
+    "Random",
+    "StatelessRandom",
+    "TruncatedNormal",
+    "ParameterizedTruncatedNormal",
+    "StatelessTruncatedNormal",
+    "StatelessParameterized",
+)
 _ASSIGNS = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceScatter")
 
 
@@ -147,7 +157,7 @@ class GraphsWatch:
                 before = getattr(getattr(value, "dtype", None), "name", None)
                 after = getattr(getattr(result, "dtype", None), "name", None)
                 if before == "float64" and arrays.is_narrow(after) and hasattr(result, "numpy") and not watch.tracing():
-                    watch._eager_cast(value, before, after)
+                    watch._eager_cast(value, before, str(after))
             except Exception as error:  # noqa: BLE001 - the script must not notice
                 watch._wire.trouble("looking at a cast", error)
             return result
@@ -200,7 +210,9 @@ class GraphsWatch:
         best: Optional[tuple[int, int, int, str]] = None
         if known is not None and known[0]() is graph:
             for interval in known[1]:
-                if interval[0] <= index < interval[1] and (best is None or interval[1] - interval[0] <= best[1] - best[0]):
+                if interval[0] <= index < interval[1] and (
+                    best is None or interval[1] - interval[0] <= best[1] - best[0]
+                ):
                     best = interval
         return (best[2], best[3]) if best is not None else (None, "")
 
@@ -300,7 +312,12 @@ def _any_variable(sources: Any) -> bool:
 def _first_scalar(result: Any) -> Optional[float]:
     for leaf in arrays.leaves(result):
         described = arrays.describe(leaf) if leaf is not None else None
-        if described is not None and described.kind == "tensor" and described.shape == [] and described.dtype in arrays.FLOATS:
+        if (
+            described is not None
+            and described.kind == "tensor"
+            and described.shape == []
+            and described.dtype in arrays.FLOATS
+        ):
             try:
                 return float(leaf)
             except Exception:  # noqa: BLE001 - a loss that cannot be read is not known
@@ -395,7 +412,7 @@ class _Reader:
             made = self._recorder.makers.of(outer)
             if values is None or not _laundered(values) or made is None:
                 continue
-            users = [op for op in inner.consumers()]
+            users = list(inner.consumers())
             by, package, frames = _author(users[0]) if users else (stack.USER, "", [])
             found.append(
                 {
@@ -426,7 +443,11 @@ class _Reader:
         if constant is None:
             return None
         for array, serial in self._recorder.makers.arrays():
-            if array.dtype == np.float32 and array.size == constant.size and np.array_equal(array.ravel(), constant.ravel().astype(np.float32)):
+            if (
+                array.dtype == np.float32
+                and array.size == constant.size
+                and np.array_equal(array.ravel(), constant.ravel().astype(np.float32))
+            ):
                 return serial
         return None
 
@@ -461,7 +482,9 @@ class _Reader:
                 return facts
         return None
 
-    def _joining_source(self, op: Any, dtype: str, source: str, maker: Any, computing: bool) -> Optional[dict[str, Any]]:
+    def _joining_source(
+        self, op: Any, dtype: str, source: str, maker: Any, computing: bool
+    ) -> Optional[dict[str, Any]]:
         by, package, frames = _author(maker)
         made: Optional[int] = None
         values: Optional[dict[str, Any]] = None
@@ -641,7 +664,9 @@ def _captured_root(maker: Any, captured: dict[int, Any]) -> Any:
     for _ in range(8):
         outer = captured.get(id(tensor))
         if outer is None:
-            outer = next((o for o, i in _captures(tensor.graph) if i is tensor), None) if hasattr(tensor, "graph") else None
+            outer = (
+                next((o for o, i in _captures(tensor.graph) if i is tensor), None) if hasattr(tensor, "graph") else None
+            )
         if outer is None:
             return tensor if hasattr(tensor, "numpy") else None
         if hasattr(outer, "numpy"):
@@ -671,6 +696,4 @@ def _constant_values(op: Any) -> tuple[Optional[dict[str, Any]], float]:
 
 
 def _laundered(values: dict[str, Any]) -> bool:
-    return values["nontrivial"] > 0 and values["exact"] == values["nontrivial"] and values["bits"] >= 18
-
-
+    return bool(values["nontrivial"] > 0 and values["exact"] == values["nontrivial"] and values["bits"] >= 18)

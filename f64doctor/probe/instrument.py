@@ -11,7 +11,6 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
-import sys
 import types
 import warnings
 from typing import Any, Optional, Sequence, Union
@@ -22,14 +21,18 @@ _MARK = 1.5e-300j
 
 # Calls that make or convert numbers, by the last part of their name. What they give is looked at; what they took is, too.
 _MAKERS = frozenset(
-    """array asarray ascontiguousarray asfarray astype cast constant convert_to_tensor convert_to_numpy zeros ones full empty eye identity
-    zeros_like ones_like full_like linspace logspace arange range where fill normal uniform standard_normal random rand randn truncated_normal
-    stateless_normal stateless_uniform sample load loadtxt genfromtxt fromfile frombuffer fromstring memmap read_csv read_table read_parquet
-    read_hdf to_numpy view from_tensor_slices from_tensors from_generator make_csv_dataset CsvDataset decode_csv decode_raw to_number
-    parse_example parse_single_example FloatList float32 float16 half single bfloat16 double float64 Variable map batch imread
-    image_dataset_from_directory audio_dataset_from_directory timeseries_dataset_from_array array_to_img img_to_array load_img
-    pad_sequences ragged_constant cast_to_floatx to_float one_hot save savez savez_compressed create_dataset tofile fit_transform transform
-    hann_window hamming_window decode_wav stack concatenate concat meshgrid""".split()
+    """
+    array asarray ascontiguousarray asfarray astype cast constant convert_to_tensor convert_to_numpy zeros ones
+    full empty eye identity zeros_like ones_like full_like linspace logspace arange range where fill normal
+    uniform standard_normal random rand randn truncated_normal stateless_normal stateless_uniform sample load
+    loadtxt genfromtxt fromfile frombuffer fromstring memmap read_csv read_table read_parquet read_hdf to_numpy
+    view from_tensor_slices from_tensors from_generator make_csv_dataset CsvDataset decode_csv decode_raw
+    to_number parse_example parse_single_example FloatList float32 float16 half single bfloat16 double float64
+    Variable map batch imread image_dataset_from_directory audio_dataset_from_directory
+    timeseries_dataset_from_array array_to_img img_to_array load_img pad_sequences ragged_constant
+    cast_to_floatx to_float one_hot save savez savez_compressed create_dataset tofile fit_transform transform
+    hann_window hamming_window decode_wav stack concatenate concat meshgrid
+    """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 _DTYPE_WORDS = ("float32", "float16", "bfloat16", "float64", "floatx", "single", "half", "f4", "f2")
 # Past this many visits a line has told what it has to tell.
@@ -39,7 +42,7 @@ VISITS = 300
 class Site:
     """A line that makes an array, as the source tells it."""
 
-    __slots__ = ("file", "line", "last_line", "how", "names", "call", "text", "scope", "uses", "visits")
+    __slots__ = ("call", "file", "how", "last_line", "line", "names", "scope", "text", "uses", "visits")
 
     def __init__(
         self,
@@ -195,8 +198,9 @@ class _Instrumenter(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is not None:
-            node.value = self.visit(node.value)
-            return self._recorded(node, [node.target], node.value)
+            value: ast.expr = self.visit(node.value)
+            node.value = value
+            return self._recorded(node, [node.target], value)
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
@@ -240,12 +244,11 @@ class _Instrumenter(ast.NodeTransformer):
             [ast.Constant(site), ast.Tuple(values, ast.Load())],
             [],
         )
-        guard = ast.If(ast.Subscript(mark, _index(site), ast.Load()), [ast.Expr(call)], [])
-        for part in ast.walk(guard):
-            if isinstance(part, (ast.expr, ast.stmt)):
-                part.lineno = part.end_lineno = getattr(node, "end_lineno", None) or node.lineno
-                part.lineno = part.end_lineno = node.lineno
-                part.col_offset = part.end_col_offset = node.col_offset
+        guard = ast.If(ast.Subscript(mark, ast.Constant(site), ast.Load()), [ast.Expr(call)], [])
+        for piece in ast.walk(guard):
+            if isinstance(piece, (ast.expr, ast.stmt)):
+                piece.lineno = piece.end_lineno = node.lineno
+                piece.col_offset = piece.end_col_offset = node.col_offset
         return [node, guard]
 
     # -- calls
@@ -260,23 +263,24 @@ class _Instrumenter(ast.NodeTransformer):
             return node
         line = getattr(node.func, "end_lineno", None) or node.lineno
         number = self._site(node, line, "called", [], _dotted(node.func) or name, uses, original_text)
+        first = node.args[0] if node.args else None
         if isinstance(node.func, ast.Attribute) and name in ("astype", "to_numpy", "view"):
             node.func.value = self._passed("before", number, node.func.value)
-        elif node.args and not isinstance(node.args[0], (ast.Starred, ast.Constant)):
-            node.args[0] = self._passed("before", number, node.args[0])
-        elif node.args and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, float):
-            node.args[0] = self._passed("before", number, node.args[0])
-        elif not node.args and node.keywords and node.keywords[0].arg in ("value", "x", "object", "a"):
+        elif first is not None and not isinstance(first, ast.Starred):
+            if not isinstance(first, ast.Constant) or isinstance(first.value, float):
+                node.args[0] = self._passed("before", number, first)
+        elif first is None and node.keywords and node.keywords[0].arg in ("value", "x", "object", "a"):
             node.keywords[0].value = self._passed("before", number, node.keywords[0].value)
         return self._passed("after", number, node)
 
+    # -- sites
+
     def _passed(self, method: str, number: int, value: ast.expr) -> ast.Call:
-        call = ast.Call(
-            ast.Attribute(ast.Constant(_MARK), method, ast.Load()), [ast.Constant(number), value], []
-        )
-        for part in (call, call.func, call.func.value, call.args[0]):  # type: ignore[attr-defined]
+        call = ast.Call(ast.Attribute(ast.Constant(_MARK), method, ast.Load()), [ast.Constant(number), value], [])
+        for part in ast.walk(call.func):
             ast.copy_location(part, value)
-        return call
+        ast.copy_location(call.args[0], value)
+        return ast.copy_location(call, value)
 
     def _site(
         self, node: ast.AST, line: int, how: str, names: list[str], call: str, uses: list[str], text: str = ""
@@ -298,10 +302,6 @@ class _Instrumenter(ast.NodeTransformer):
 
 def _as_list(result: Any) -> list[Any]:
     return result if isinstance(result, list) else [] if result is None else [result]
-
-
-def _index(number: int) -> Any:
-    return ast.Constant(number) if sys.version_info >= (3, 9) else ast.Index(ast.Constant(number))
 
 
 def _stored(target: ast.expr) -> list[ast.expr]:
@@ -369,8 +369,7 @@ class Compiler:
                 return plain
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                tree = ast.parse(source, path)
-                tree = _Instrumenter(path, text, self._sites).visit(tree)
+                tree: Any = _Instrumenter(path, text, self._sites).visit(ast.parse(source, path))
                 ast.fix_missing_locations(tree)
                 return _with_recorder(compile(tree, path, "exec", dont_inherit=True), self._sites)
         except Exception as error:  # noqa: BLE001 - RecursionError and whatever odd source may bring
@@ -422,6 +421,7 @@ class LocalModules(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Optional[Sequence[str]] = None, target: Optional[types.ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
+        """The module as Python would find it, with the recorder's loader when it lies beside the script."""
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is None or type(spec.loader) is not importlib.machinery.SourceFileLoader or not spec.origin:
             return None

@@ -45,7 +45,9 @@ class ObjectsWatch:
         else:
             self._imports.after(base + "engine.base_layer", lambda m: self._layers(library, m))
             self._imports.after(base + "losses", lambda m: self._simple(library, m, "Loss", "loss"))
-            self._imports.after(base + "optimizers.optimizer", lambda m: self._simple(library, m, "_BaseOptimizer", "optimizer"))
+            self._imports.after(
+                base + "optimizers.optimizer", lambda m: self._simple(library, m, "_BaseOptimizer", "optimizer")
+            )
 
     def _layers(self, library: KerasLibrary, module: ModuleType) -> None:
         layer_class = module.Layer
@@ -90,7 +92,8 @@ class ObjectsWatch:
         self._serial += 1
         serial = self._serial
         try:
-            self._known[id(thing)] = (weakref.ref(thing, lambda _, key=id(thing): self._known.pop(key, None)), serial)
+            key = id(thing)
+            self._known[key] = (weakref.ref(thing, lambda _: self._known.pop(key, None)), serial)
             cls = type(thing)
             policy = getattr(thing, "dtype_policy", None) or getattr(thing, "_dtype_policy", None)
             if role == "input":

@@ -145,7 +145,15 @@ class Recorder:
         with self._lock:
             self._serial += 1
             serial = self._serial
-        self._wire.send("array", serial=serial, how=how, kind=described.kind, dtype=described.dtype, shape=described.shape, frames=frames)
+        self._wire.send(
+            "array",
+            serial=serial,
+            how=how,
+            kind=described.kind,
+            dtype=described.dtype,
+            shape=described.shape,
+            frames=frames,
+        )
         self.makers.remember(value, serial)
         return serial
 

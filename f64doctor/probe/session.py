@@ -89,7 +89,7 @@ class Session:
         try:
             with open(script, "rb") as file:
                 source = file.read()
-            exec(self._compiler.compiled(source, script), namespace)  # noqa: S102 - this is what a runner does
+            exec(self._compiler.compiled(source, script), namespace)
         except BoundReached:
             outcome = "stopped"
         except SystemExit as error:
@@ -128,7 +128,11 @@ class Session:
             pass
 
     def _close(self, outcome: str, code: int) -> None:
-        for name, ending in (("graphs", self._graphs.examine), ("memory", self._tell_memory), ("devices", self._tell_devices)):
+        for name, ending in (
+            ("graphs", self._graphs.examine),
+            ("memory", self._tell_memory),
+            ("devices", self._tell_devices),
+        ):
             try:
                 ending()
             except BaseException as error:  # noqa: BLE001 - the next ending shall have its turn
@@ -142,13 +146,21 @@ class Session:
         self._settings.watch_environment(self._hide_devices)
         self._graphs.watch()
         self._failure.watch()
-        self._imports.after("numpy", lambda m: self._wire.send("library", name="numpy", version=getattr(m, "__version__", None)))
+        self._imports.after(
+            "numpy", lambda m: self._wire.send("library", name="numpy", version=getattr(m, "__version__", None))
+        )
         self._imports.after("tensorflow", self._tensorflow_imported)
         for name in ("keras", "tf_keras"):
-            # The version decides which internals there are; its module is among the first that each Keras imports.
-            self._imports.after(name, lambda m, name=name: self._keras_imported(name, m))  # type: ignore[misc]
-            for place in ("backend.config", "backend_config", "backend.common.global_state"):
-                self._imports.after(name + ".src." + place, lambda m, name=name, place=place: self._keras_found(name, place))  # type: ignore[misc]
+            self._watch_keras(name)
+
+    def _watch_keras(self, name: str) -> None:
+        """Keras's generation shows in the modules that it imports first, before the script can call anything of it."""
+        self._imports.after(name, lambda module: self._keras_imported(name, module))
+        for place in ("backend.config", "backend_config", "backend.common.global_state"):
+            self._watch_place(name, place)
+
+    def _watch_place(self, name: str, place: str) -> None:
+        self._imports.after(f"{name}.src.{place}", lambda _: self._keras_found(name, place))
 
     def _keras_found(self, name: str, place: str) -> None:
         if name in self._libraries:
@@ -227,6 +239,3 @@ class Session:
                 except Exception:  # noqa: BLE001 - details are a courtesy
                     pass
         self._wire.send("devices", names=names, details=details)
-
-
-

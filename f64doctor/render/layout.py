@@ -51,9 +51,9 @@ def crop_middle(text: str, width: int, ellipsis: str = "…") -> str:
     """``text`` in at most ``width`` cells; of a path the root and the name are kept and the middle is cut."""
     if width_of(text) <= width:
         return text
-    room = max(width - len(ellipsis), 2)
-    tail = head_of(text[::-1], room - room // 3)[::-1]
-    return head_of(text, room // 3) + ellipsis + tail
+    head = head_of(text, max((width - len(ellipsis)) // 3, 1))
+    tail = head_of(text[::-1], width - len(ellipsis) - width_of(head))[::-1]
+    return head + ellipsis + tail
 
 
 def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:

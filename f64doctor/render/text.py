@@ -219,7 +219,7 @@ def describe_effort(report: Report) -> str:
     parts = []
     if report.runs and report.runs[0].steps:
         parts.append(plural(len(report.runs[0].steps), "step"))
-    if report.seconds:
+    if report.seconds >= 0.05:
         parts.append(duration(report.seconds))
     return ", ".join(parts)
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -49,7 +49,7 @@ async def run_target(
     time_limit: float,
     hide_devices: bool = False,
     shown: str | None = None,
-) -> AsyncIterator[RunNews]:
+) -> AsyncGenerator[RunNews, None]:
     """Run the script under the probe and tell what happens, a few times a second; the last news has ``over`` set.
 
     ``hide_devices``: the script's own settings of CUDA_VISIBLE_DEVICES and its like are ignored. ``shown``: the script's path as ``sys.argv[0]``
@@ -94,7 +94,7 @@ async def run_target(
         loop = asyncio.get_running_loop()
         pipe_stream = asyncio.StreamReader(limit=2**20)
         transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(pipe_stream), os.fdopen(read_end, "rb", 0)  # type: ignore[arg-type]
+            lambda: asyncio.StreamReaderProtocol(pipe_stream), os.fdopen(read_end, "rb", 0)
         )
         read_end = -1
 

@@ -15,11 +15,21 @@ from f64doctor.source.scopes import Region, Scope
 FLOAT, INTEGER, ARRAY, OTHER, UNKNOWN = "float", "integer", "array", "other", "unknown"
 
 _DEEPEST = 25
+_DEEPEST_LISTS = 4
 _MOST_ELEMENTS = 64
 _LARGEST_EXPONENT = 1024
-_FLOAT_CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan, "euler_gamma": 0.5772156649015329}
+_FLOAT_CONSTANTS = {
+    "pi": math.pi,
+    "e": math.e,
+    "tau": math.tau,
+    "inf": math.inf,
+    "nan": math.nan,
+    "euler_gamma": 0.5772156649015329,
+}
 _INTEGER_MATH = frozenset({"floor", "ceil", "trunc", "factorial", "gcd", "lcm", "comb", "perm", "isqrt"})
-_SAME_AS_ELEMENTS = frozenset({"abs", "sum", "max", "min", "sorted", "list", "tuple", "reversed", "set", "iter", "next", "pow"})
+_SAME_AS_ELEMENTS = frozenset(
+    {"abs", "sum", "max", "min", "sorted", "list", "tuple", "reversed", "set", "iter", "next", "pow"}
+)
 _INTEGER_BUILTINS = frozenset({"int", "len", "range", "bool", "ord", "hash", "id", "enumerate", "round"})
 _FLOAT_MODULES = ("random.", "time.", "statistics.")
 _OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -37,14 +47,21 @@ class Contents:
 
     def __init__(self, names: Names) -> None:
         self.names = names
+        self.kinds: dict[int, str] = {}
+        self.numbers: dict[int, float | int | None] = {}
 
     def kind(self, node: ast.expr, scope: Scope, region: Region, deep: int = 0) -> str:
         """``float``, ``integer``, ``array``, ``other`` (text, None, a condition) or ``unknown``; of a list, what its elements are."""
-        if deep > _DEEPEST:
-            return UNKNOWN
-        deep += 1
         if isinstance(node, ast.Constant):
             return _of_constant(node.value)
+        if deep > _DEEPEST:
+            return UNKNOWN
+        known = self.kinds.get(id(node))
+        if known is None:
+            known = self.kinds[id(node)] = self._kind(node, scope, region, deep + 1)
+        return known
+
+    def _kind(self, node: ast.expr, scope: Scope, region: Region, deep: int) -> str:
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
             return self._sequence(node.elts, scope, region, deep)
         if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
@@ -67,12 +84,16 @@ class Contents:
 
     def number(self, node: ast.expr, scope: Scope, region: Region, deep: int = 0) -> float | int | None:
         """The number that an expression always gives, None when it cannot be told."""
-        if deep > _DEEPEST:
-            return None
-        deep += 1
         if isinstance(node, ast.Constant):
             value = node.value
             return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        if deep > _DEEPEST:
+            return None
+        if id(node) not in self.numbers:
+            self.numbers[id(node)] = self._number(node, scope, region, deep + 1)
+        return self.numbers[id(node)]
+
+    def _number(self, node: ast.expr, scope: Scope, region: Region, deep: int) -> float | int | None:
         if isinstance(node, ast.UnaryOp):
             inner = self.number(node.operand, scope, region, deep)
             if inner is None or isinstance(node.op, (ast.Not, ast.Invert)):
@@ -96,10 +117,10 @@ class Contents:
 
     def fits_float32(self, node: ast.expr, scope: Scope, region: Region, deep: int = 0) -> bool:
         """Whether each number of an expression is known, and is the same in float32."""
-        if deep > _DEEPEST:
+        if deep > _DEEPEST_LISTS:
             return False
         if isinstance(node, (ast.List, ast.Tuple)):
-            return all(self.fits_float32(part, scope, region, deep + 1) for part in node.elts)
+            return all(self.fits_float32(part, scope, region, deep + 1) for part in node.elts[:_MOST_ELEMENTS])
         value = self.number(node, scope, region)
         if value is not None:
             return is_float32(value)
@@ -143,8 +164,7 @@ class Contents:
             elif meaning.kind == "result":
                 kinds.append(ARRAY)
             elif meaning.kind != "value" or meaning.node is None or not meaning.scope or not meaning.region:
-                element = self._element(node, scope, region, deep)
-                kinds.append(element or UNKNOWN)
+                kinds.append(self._element(node, scope, region, deep) or _of_unknown(node))
             elif isinstance(meaning.node, ast.Call):
                 kinds.append(self._called(meaning.node, meaning.scope, meaning.region, deep))
             elif meaning.node is node:
@@ -234,6 +254,14 @@ def _of_constant(value: object) -> str:
     if isinstance(value, float):
         return FLOAT
     return INTEGER if isinstance(value, int) else OTHER
+
+
+def _of_unknown(node: ast.expr) -> str:
+    """A part of something unknown is taken for an array, unless a word chooses it, as in a dictionary of settings."""
+    if not isinstance(node, ast.Subscript):
+        return UNKNOWN
+    by_word = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+    return UNKNOWN if by_word else ARRAY
 
 
 def _float_constant(name: str) -> float | None:

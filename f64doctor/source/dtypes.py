@@ -14,6 +14,7 @@ _BY_NAME = {
     "half": "float16",
     "bfloat16": "bfloat16",
 }
+TYPE_NAMES = frozenset(_BY_NAME)
 _NUMPY_CODES = {"f8": "float64", "d": "float64", "f4": "float32", "f": "float32", "f2": "float16", "e": "float16"}
 _POLICIES = {"mixed_float16", "mixed_bfloat16"}
 _TYPE_MODULES = (

@@ -9,9 +9,9 @@ from f64doctor.observe.facts import Mention
 from f64doctor.source import contents, dtypes, signatures
 from f64doctor.source.contents import Contents
 from f64doctor.source.guards import guard
-from f64doctor.source.names import Meaning, Names, dictionary_items
+from f64doctor.source.names import Meaning, Names
 from f64doctor.source.purpose import Purposes
-from f64doctor.source.scopes import Call, Region, Scope
+from f64doctor.source.scopes import Call, Region, Scope, last_name
 
 LONGEST_TEXT = 200
 
@@ -30,9 +30,16 @@ class Mentions:
         self.names = names
         self.contents = Contents(names)
         self.purposes = purposes
+        self.seen: set[int] = set()
+        self.float_lists: dict[int, bool] = {}
+        aliases = {name for file in names.modules.files.values() for name in file.aliases}
+        self.type_names = dtypes.TYPE_NAMES | aliases
+        self.vocabulary = signatures.KNOWN_NAMES | self.type_names
 
     def of(self, call: Call) -> list[Mention]:
         """The mentions that a call makes, one for each dtype that it may ask for."""
+        if not self._may_state_a_precision(call):
+            return []
         func = call.node.func
         attribute = func.attr if isinstance(func, ast.Attribute) else ""
         called = self.names.called(call)
@@ -40,7 +47,8 @@ class Mentions:
         short = dtypes.short_name(name) if called.kind == "external" else ""
         last = short.rpartition(".")[2] if short else attribute or (func.id if isinstance(func, ast.Name) else "")
         if called.kind in ("function", "class"):
-            return self._stated(call, "dtype", name, self._dtype_arguments(call, short))
+            said_here = [part for part in self._dtype_arguments(call, short) if not _is_parameter(part, call.scope)]
+            return self._stated(call, "dtype", name, said_here)
         for find in (self._setting, self._cast):
             found = find(call, short, last, name)
             if found is not None:
@@ -49,15 +57,30 @@ class Mentions:
             return []
         arguments = self._dtype_arguments(call, short)
         found = self._stated(call, "dtype", name or f"?.{attribute}".lstrip("?."), arguments)
-        if not found and not any(self._is_given(argument) for argument in arguments) and self._makes_float32(call, short):
+        given = short not in signatures.FLOAT_DEFAULTS and any(self._is_given(argument) for argument in arguments)
+        if not found and not given and self._makes_float32(call, short):
             return [self._mention(call, "literal", "float32", name, None)]
         return found
+
+    def _may_state_a_precision(self, call: Call) -> bool:
+        """A cheap look that spares most calls the closer one."""
+        if call.last in self.vocabulary:
+            return True
+        node = call.node
+        if isinstance(node.func, ast.Call) and last_name(node.func.func) == "getattr":
+            return True
+        for word in node.keywords:
+            if word.arg is None or word.arg in signatures.DTYPE_WORDS:
+                return True
+        return any(last_name(argument) in self.type_names for argument in node.args)
 
     def _setting(self, call: Call, short: str, last: str, name: str) -> list[Mention] | None:
         if last in signatures.SETTERS and (short or last not in _UNSPECIFIC):
             argument = _argument(call.node, 0, signatures.SETTER_WORDS)
             choices = self._dtypes(argument, call, "keras.") if argument is not None else []
-            return [self._mention(call, "setting", dtype, name or last, where) for dtype, where in choices or [("", None)]]
+            return [
+                self._mention(call, "setting", dtype, name or last, where) for dtype, where in choices or [("", None)]
+            ]
         if last in signatures.SETTERS_OF_ONE_DTYPE:
             return [self._mention(call, "setting", signatures.SETTERS_OF_ONE_DTYPE[last], name or last, None)]
         if short in signatures.POLICY_MAKERS:
@@ -69,7 +92,7 @@ class Mentions:
             if isinstance(key, ast.Constant) and key.value == "jax_enable_x64" and isinstance(value, ast.Constant):
                 return [self._mention(call, "setting", "float64" if value.value else "float32", name, None)]
         if short == "tf.config.optimizer.set_experimental_options" and call.node.args:
-            options = dict(dictionary_items(call.node.args[0]))
+            options = dict(self.names.items(call.node.args[0]))
             chosen = options.get("auto_mixed_precision")
             if isinstance(chosen, ast.Constant) and chosen.value:
                 return [self._mention(call, "setting", "mixed_float16", name, None)]
@@ -96,12 +119,14 @@ class Mentions:
             for word in call.node.keywords:
                 if word.arg == "downcast" and isinstance(word.value, ast.Constant) and word.value.value == "float":
                     return [self._mention(call, "cast", "float32", name, None)]
-        if last in ("map", "apply", "applymap", "vectorize") and call.node.args:
+        if last in signatures.APPLIERS and call.node.args:
             found = []
             for meaning in self.names.follow(call.node.args[0], call.scope, call.region):
                 dtype = dtypes.of_type(meaning.name) if meaning.kind == "external" else ""
                 if dtype and dtypes.short_name(meaning.name).startswith("np."):
-                    found.append(self._mention(call, "cast", dtype, dtypes.public_name(meaning.name), meaning.condition))
+                    found.append(
+                        self._mention(call, "cast", dtype, dtypes.public_name(meaning.name), meaning.condition)
+                    )
             return found or None
         return None
 
@@ -125,7 +150,7 @@ class Mentions:
     def _spread(self, node: ast.expr, call: Call) -> Iterable[ast.expr]:
         """What ``**options`` brings as dtype, when the dictionary is written out somewhere."""
         for meaning in self.names.follow(node, call.scope, call.region):
-            for key, value in dictionary_items(meaning.node):
+            for key, value in self.names.items(meaning.node):
                 if key in signatures.DTYPE_WORDS:
                     yield value
 
@@ -161,13 +186,14 @@ class Mentions:
     def _dtypes(self, node: ast.expr, call: Call, family: str) -> list[Choice]:
         """The floating-point dtypes that an argument may ask for, with the condition for each."""
         found: list[Choice] = []
+        self.seen = set()
         for choice in self._chosen(node, call.scope, call.region, dtypes.python_float(family), 0):
             if choice[0] not in [dtype for dtype, _ in found]:
                 found.append(choice)
         return found
 
     def _chosen(self, node: ast.expr, scope: Scope, region: Region, python_float: str, deep: int) -> Iterable[Choice]:
-        if deep > _DEEPEST:
+        if deep > _DEEPEST or id(node) in self.seen:
             return
         for meaning in self.names.follow(node, scope, region):
             if meaning.kind == "external":
@@ -180,8 +206,9 @@ class Mentions:
 
     def _in_value(self, meaning: Meaning, python_float: str, deep: int) -> Iterable[Choice]:
         node, scope, region = meaning.node, meaning.scope, meaning.region
-        if scope is None or region is None:
+        if scope is None or region is None or id(node) in self.seen:
             return
+        self.seen.add(id(node))
         parts: list[ast.expr] = []
         if isinstance(node, ast.Constant):
             dtype = dtypes.of_string(node.value, python_float) if isinstance(node.value, str) else ""
@@ -207,7 +234,7 @@ class Mentions:
             elif short in signatures.DTYPE_MAKERS and (node.args or node.keywords):
                 parts = [node.args[0] if node.args else node.keywords[0].value]
             elif short == "builtins.dict":
-                parts = [value for _, value in dictionary_items(node)]
+                parts = [value for _, value in self.names.items(node)]
         for part in parts:
             yield from self._chosen(part, scope, region, python_float, deep)
 
@@ -257,15 +284,21 @@ class Mentions:
         """Whether one of the components of a dataset is made of Python floats."""
         if node is None or deep > _DEEPEST:
             return False
+        known = self.float_lists.get(id(node))
+        if known is None:
+            known = self.float_lists[id(node)] = self._holds_float_list(node, scope, region, deep)
+        return known
+
+    def _holds_float_list(self, node: ast.expr, scope: Scope, region: Region, deep: int) -> bool:
         for meaning in self.names.follow(node, scope, region):
             value, inside, where = meaning.node, meaning.scope, meaning.region
             if value is None or inside is None or where is None:
                 continue
             parts: list[ast.expr] = []
             if isinstance(value, ast.Tuple):
-                parts = value.elts
+                parts = value.elts[:_MOST_ELEMENTS]
             elif isinstance(value, ast.Dict):
-                parts = value.values
+                parts = value.values[:_MOST_ELEMENTS]
             if any(self._has_float_list(part, inside, where, deep + 1) for part in parts):
                 return True
             if not parts and self.contents.kind(value, inside, where) == contents.FLOAT:
@@ -299,7 +332,7 @@ class Mentions:
             dtype=dtype,
             text=_text(call.scope.file.lines, first, last),
             call=name.removeprefix("builtins."),
-            purpose=self.purposes.of(call),
+            purpose=self.purposes.of(call, kind),
             scope=function.qualified_name if function is not None else "",
             guard=own or (guard(where, call.scope.file) if where is not None else ""),
         )
@@ -313,6 +346,14 @@ def _argument(call: ast.Call, position: int, words: Iterable[str]) -> ast.expr |
     if position >= len(call.args) or any(isinstance(argument, ast.Starred) for argument in call.args[: position + 1]):
         return None
     return call.args[position]
+
+
+def _is_parameter(node: ast.expr | None, scope: Scope) -> bool:
+    """Whether an argument only hands on a parameter of the function around."""
+    function = scope.function
+    if function is None or not isinstance(node, ast.Name):
+        return False
+    return any(binding.kind == "parameter" for binding in function.bindings.get(node.id, []))
 
 
 def _text(lines: list[str], first: int, last: int) -> str:

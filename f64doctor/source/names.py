@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import builtins
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from f64doctor.source.dtypes import of_type, public_name
 from f64doctor.source.modules import LocalModules, Place
-from f64doctor.source.scopes import Binding, Call, File, Position, Region, Scope, spelled
+from f64doctor.source.scopes import Binding, Call, File, Position, Region, Scope, last_name, spelled
 
 _DEEPEST = 40
 _MOST_MEANINGS = 16
 _MOST_CALL_SITES = 32
+_MOST_BINDINGS = 100
 _LONGEST_NAME = 200
+_SAME_DTYPE = frozenset({"name", "as_numpy_dtype", "type", "value"})
 _BUILTINS = frozenset(dir(builtins))
 _GENERATOR_MAKERS = {
     "tensorflow.random.Generator.from_seed": "tensorflow.random.Generator",
@@ -55,11 +58,14 @@ class Names:
         self.modules = modules
         self.known: dict[int, Meanings] = {}
         self.busy: set[int] = set()
+        self.known_items: dict[int, list[tuple[object, ast.expr]]] = {}
+        self.plain: dict[tuple[int, str], Meanings | None] = {}
+        self.imports: dict[int, list[Meaning]] = {}
         self.call_sites: dict[str, list[Call]] = {}
         self.methods: dict[str, int] = {}
         for file in modules.files.values():
             for call in file.calls:
-                self.call_sites.setdefault(_last_name(call.node.func), []).append(call)
+                self.call_sites.setdefault(call.last, []).append(call)
             for function in file.functions:
                 name = function.qualified_name.rpartition(".")[2]
                 self.methods[name] = self.methods.get(name, 0) + 1
@@ -67,7 +73,7 @@ class Names:
     def follow(self, node: ast.expr, scope: Scope, region: Region) -> Meanings:
         """What an expression may stand for, the likeliest first; never empty."""
         key = id(node)
-        known = self.known.get(key)
+        known = self.known.get(key) or self._plain(node, scope)
         if known is not None:
             return known
         if key in self.busy or len(self.busy) > _DEEPEST:
@@ -80,6 +86,33 @@ class Names:
         meanings = _distinct(found) or UNKNOWN
         self.known[key] = meanings
         return meanings
+
+    def _plain(self, node: ast.expr, scope: Scope) -> Meanings | None:
+        """The commonest case, answered fast: a dotted name that begins with an import of something that is not local."""
+        assigned = scope.file.assigned_attributes
+        dotted = ""
+        while type(node) is ast.Attribute:
+            if node.attr in _SAME_DTYPE or node.attr in assigned:
+                return None
+            dotted = f".{node.attr}{dotted}"
+            node = node.value
+        if type(node) is not ast.Name:
+            return None
+        name = node.id
+        holder: Scope | None = scope.declared.get(name, scope)
+        while holder is not None:
+            bindings = holder.bindings.get(name)
+            if bindings and (holder is scope or holder.kind != "class"):
+                if len(bindings) != 1 or bindings[0].kind != "import" or bindings[0].region.conditional:
+                    return None
+                key = (id(bindings[0]), dotted)
+                if key not in self.plain:
+                    found = () if bindings[0].region.dead else tuple(self._binding(bindings[0]))
+                    external = len(found) == 1 and found[0].kind == "external"
+                    self.plain[key] = (Meaning("external", found[0].name + dotted),) if external else None
+                return self.plain[key]
+            holder = holder.parent
+        return None
 
     def qualified(self, node: ast.expr, scope: Scope, region: Region) -> str:
         """The public qualified name of what a call calls, local or not; empty when it cannot be told."""
@@ -118,7 +151,7 @@ class Names:
             return [meaning for value in node.values for meaning in self.follow(value, scope, region)]
         return (Meaning("value", node=node, scope=scope, region=region),)
 
-    def _name(self, name: str, scope: Scope, region: Region, at: Position) -> list[Meaning]:
+    def _name(self, name: str, scope: Scope, region: Region, at: Position) -> Iterable[Meaning]:
         holder: Scope | None = scope.declared.get(name, scope)
         while holder is not None:
             bindings = holder.bindings.get(name)
@@ -147,18 +180,23 @@ class Names:
                 return [Meaning("external", f"{node.module}.{name}")]
         return []
 
-    def _bindings(self, bindings: list[Binding], region: Region) -> list[Meaning]:
+    def _bindings(self, bindings: list[Binding], region: Region) -> Iterable[Meaning]:
         """What the bindings that reach a place give; the last of them is the one that holds when no condition does."""
+        if len(bindings) == 1 and not bindings[0].region.conditional:
+            return self._binding(bindings[0])
         found: list[Meaning] = []
         for binding in reversed(bindings):
-            condition = None if _within(region, binding.region) or not binding.region.conditions() else binding.region
+            condition = binding.region if binding.region.conditional and not _within(region, binding.region) else None
             found.extend(_under(self._binding(binding), condition))
         return found
 
     def _binding(self, binding: Binding) -> Iterable[Meaning]:
         kind, node, scope, region = binding.kind, binding.node, binding.scope, binding.region
         if kind == "import":
-            return self._imported(binding)
+            known = self.imports.get(id(binding))
+            if known is None:
+                known = self.imports[id(binding)] = self._imported(binding)
+            return known
         if kind == "function":
             return (Meaning("function", scope=scope),)
         if kind == "class":
@@ -202,7 +240,9 @@ class Names:
                     return []
                 self.busy.add(token)
                 try:
-                    return self._bindings(reaching(bindings, file.module.region, (0, 0), False), file.module.region)
+                    return list(
+                        self._bindings(reaching(bindings, file.module.region, (0, 0), False), file.module.region)
+                    )
                 finally:
                     self.busy.discard(token)
             if deep < _DEEPEST:
@@ -221,7 +261,7 @@ class Names:
         try:
             found: list[Meaning] = []
             passed_by_all = False
-            name = _parameter_name(binding)
+            name = binding.name
             method = binding.scope.parent is not None and binding.scope.parent.kind == "class"
             if binding.scope.kind == "function" and method and binding.index == 0 and not _static(binding.scope):
                 return [Meaning("instance", scope=binding.scope.parent)]
@@ -259,7 +299,9 @@ class Names:
                 found.append((call, 1))
             elif meaning.kind == "function" and meaning.scope is function:
                 found.append((call, 0 if _static(function) or self._through_class(call) else 1))
-            elif meaning.kind == "unknown" and isinstance(call.node.func, ast.Attribute) and self.methods.get(name) == 1:
+            elif (
+                meaning.kind == "unknown" and isinstance(call.node.func, ast.Attribute) and self.methods.get(name) == 1
+            ):
                 found.append((call, 0 if _static(function) else 1))
         return found
 
@@ -282,9 +324,9 @@ class Names:
     def _part(self, meaning: Meaning, number: int) -> Meaning:
         """One part of a value that is unpacked."""
         value = meaning.node
-        if isinstance(value, (ast.List, ast.Tuple)) and 0 <= number < len(value.elts):
-            if meaning.scope is not None and meaning.region is not None:
-                return self.follow(value.elts[number], meaning.scope, meaning.region)[0]
+        parts = value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
+        if 0 <= number < len(parts) and meaning.scope is not None and meaning.region is not None:
+            return self.follow(parts[number], meaning.scope, meaning.region)[0]
         name = self.result(meaning)
         return Meaning("result", name=name) if name else UNKNOWN[0]
 
@@ -318,7 +360,7 @@ class Names:
         if meaning.kind == "external":
             if len(meaning.name) > _LONGEST_NAME:
                 return []
-            if name in ("name", "as_numpy_dtype", "type", "value") and of_type(meaning.name):
+            if name in _SAME_DTYPE and of_type(meaning.name):
                 return [meaning]
             return [Meaning("external", f"{meaning.name}.{name}")]
         if meaning.kind == "module" and meaning.place is not None:
@@ -370,9 +412,9 @@ class Names:
 
     def _class_value(self, binding: Binding) -> Iterable[Meaning]:
         """What a class attribute is; ``field(default=…)`` of a dataclass is its default."""
-        condition = binding.region if binding.region.conditions() else None
+        condition = binding.region if binding.region.conditional else None
         value = binding.node
-        if isinstance(value, ast.Call) and _last_name(value.func) in ("field", "Field", "ib", "attrib"):
+        if isinstance(value, ast.Call) and last_name(value.func) in ("field", "Field", "ib", "attrib"):
             for word in value.keywords:
                 if word.arg == "default":
                     return self.follow(word.value, binding.scope, binding.region)
@@ -381,7 +423,7 @@ class Names:
     def _option(self, meaning: Meaning, name: str) -> list[Meaning]:
         """The default of a command-line option, when ``meaning`` is what ``parse_args()`` gives."""
         node = meaning.node
-        if not (isinstance(node, ast.Call) and _last_name(node.func) in ("parse_args", "parse_known_args")):
+        if not (isinstance(node, ast.Call) and last_name(node.func) in ("parse_args", "parse_known_args")):
             return []
         found: list[Meaning] = []
         for call in self.call_sites.get("add_argument", []):
@@ -405,17 +447,28 @@ class Names:
                 found.extend(_under(self.follow(chosen, meaning.scope, meaning.region), meaning.condition))
         return found
 
+    def items(self, node: ast.expr | None) -> list[tuple[object, ast.expr]]:
+        """Constant keys and values of a dictionary that is written out, empty for anything else."""
+        if not isinstance(node, (ast.Dict, ast.Call)):
+            return []
+        known = self.known_items.get(id(node))
+        if known is None:
+            known = self.known_items[id(node)] = dictionary_items(node)
+        return known
+
     def _chosen(self, meaning: Meaning, key: ast.expr) -> list[ast.expr]:
         """The parts of a dictionary or sequence display that an index may choose: all of them when the index is not constant."""
         value = meaning.node
         if meaning.scope is None or meaning.region is None or isinstance(key, ast.Slice):
             return []
         constant = key.value if isinstance(key, ast.Constant) else None
+        if isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.USub) and isinstance(key.operand, ast.Constant):
+            constant = -key.operand.value if isinstance(key.operand.value, int) else None
         if isinstance(value, (ast.List, ast.Tuple)):
             if isinstance(constant, int) and -len(value.elts) <= constant < len(value.elts):
                 return [value.elts[constant]]
             return []
-        pairs = dictionary_items(value)
+        pairs = self.items(value)
         if isinstance(key, ast.Constant):
             return [item for name, item in pairs if name == constant]
         return [item for _, item in pairs][:_MOST_MEANINGS]
@@ -451,7 +504,7 @@ class Names:
                 assert meaning.scope is not None and meaning.region is not None
                 found.extend(self.follow(item, meaning.scope, meaning.region))
             environment = meaning.kind == "external" and meaning.name == "os.environ"
-            written_out = dictionary_items(meaning.node) != []
+            written_out = self.items(meaning.node) != []
             if not chosen and (environment or written_out) and len(node.args) > 1:
                 found.extend(self.follow(node.args[1], scope, region))
         return found
@@ -483,7 +536,7 @@ class Names:
                 self.busy.add(token)
                 try:
                     chosen = reaching(bindings, region, (node.lineno, node.col_offset), holder.body is scope.body)
-                    return self._bindings(chosen, region)
+                    return list(self._bindings(chosen, region))
                 finally:
                     self.busy.discard(token)
             holder = holder.parent
@@ -496,17 +549,30 @@ def reaching(bindings: list[Binding], region: Region, at: Position, same_body: b
     From another function, all of the bindings may have happened before; in the same body, only those above do, unless
     there is none (a loop).
     """
-    live = [binding for binding in bindings if not binding.region.dead]
-    above = [binding for binding in live if binding.position <= at] if same_body else live
+    if len(bindings) == 1 and not bindings[0].region.conditional:
+        return [] if bindings[0].region.dead else bindings
+    if not same_body:
+        return _latest(bindings, region, False)
+    above = bisect_right(bindings, at, key=_position)
+    return _latest(bindings[max(0, above - _MOST_BINDINGS) : above], region, True) or _latest(bindings, region, True)
+
+
+def _latest(bindings: list[Binding], region: Region, same_body: bool) -> list[Binding]:
+    """From the last binding back to one that holds under no condition, or under one that holds here as well."""
     found: list[Binding] = []
-    for binding in reversed(above or live):
-        if same_body and _exclusive(binding.region, region):
+    for binding in reversed(bindings[-_MOST_BINDINGS:]):
+        conditional = binding.region.conditional
+        if binding.region.dead or (same_body and conditional and _exclusive(binding.region, region)):
             continue
         found.append(binding)
-        if not binding.region.conditions() or (same_body and _within(region, binding.region)):
+        if not conditional or (same_body and _within(region, binding.region)) or len(found) == _MOST_MEANINGS:
             break
     found.reverse()
     return found
+
+
+def _position(binding: Binding) -> Position:
+    return binding.position
 
 
 def dictionary_items(node: ast.expr | None) -> list[tuple[object, ast.expr]]:
@@ -536,6 +602,8 @@ def _under(meanings: Iterable[Meaning], condition: Region | None) -> Iterable[Me
 
 def _distinct(meanings: Iterable[Meaning]) -> Meanings:
     """Each meaning once; those without a condition first."""
+    if isinstance(meanings, (list, tuple)) and len(meanings) == 1:
+        return tuple(meanings)
     found: list[Meaning] = []
     for meaning in meanings:
         if meaning not in found:
@@ -563,22 +631,9 @@ def _within(inner: Region, outer: Region) -> bool:
     return False
 
 
-def _last_name(func: ast.expr) -> str:
-    if isinstance(func, ast.Name):
-        return func.id
-    return func.attr if isinstance(func, ast.Attribute) else ""
-
-
 def _static(function: Scope) -> bool:
     decorators = getattr(function.node, "decorator_list", [])
     return any(isinstance(decorator, ast.Name) and decorator.id == "staticmethod" for decorator in decorators)
-
-
-def _parameter_name(binding: Binding) -> str:
-    for name, bindings in binding.scope.bindings.items():
-        if binding in bindings:
-            return name
-    return ""
 
 
 def _argument(call: ast.Call, name: str, number: int, shift: int) -> ast.expr | None:

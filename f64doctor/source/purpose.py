@@ -14,6 +14,7 @@ _DEEPEST = 8
 _MOST_USES = 200
 _WRITTEN_TO_BE_READ = "tf.train.FloatList"
 _COLLECTS = frozenset({"append", "extend", "insert", "add", "appendleft"})
+_APART = (ast.stmt, ast.ExceptHandler, ast.expr_context)
 _PLAIN_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 Uses = frozenset[str]
@@ -30,14 +31,17 @@ class Purposes:
         self.dead = dead_functions(self.files.values())
         self.parent_maps: dict[int, dict[int, ast.AST]] = {}
         self.pictures: dict[int, bool] = {}
-        self.following: set[tuple[int, str]] = set()
+        self.following: set[tuple[int, str, Position]] = set()
+        self.words: dict[str, set[str]] | None = None
         self.read_paths: set[tuple[object, str]] | None = None
 
-    def of(self, call: Call) -> str:
-        """``dead``, ``plot``, ``save`` or ``compute``."""
+    def of(self, call: Call, kind: str) -> str:
+        """``dead``, ``plot``, ``save`` or ``compute``, for a call that makes a mention of this kind."""
         if call.region.dead or self._is_dead(call.scope):
             return "dead"
         if short_name(self.names.qualified(call.node.func, call.scope, call.region)) == _WRITTEN_TO_BE_READ:
+            return sinks.COMPUTE
+        if kind == "setting":
             return sinks.COMPUTE
         uses = self._climb(call.node, call.statement, call.scope, call.region, call.loop, 0)
         if uses and sinks.COMPUTE not in uses:
@@ -57,10 +61,11 @@ class Purposes:
             stack: list[ast.AST] = [statement]
             while stack:
                 node = stack.pop()
-                for child in ast.iter_child_nodes(node):
-                    if not isinstance(child, (ast.stmt, ast.ExceptHandler)):
-                        known[id(child)] = node
-                        stack.append(child)
+                for value in vars(node).values():
+                    for child in value if type(value) is list else (value,):
+                        if isinstance(child, ast.AST) and not isinstance(child, _APART):
+                            known[id(child)] = node
+                            stack.append(child)
             self.parent_maps[id(statement)] = known
         return known
 
@@ -118,7 +123,12 @@ class Purposes:
         if meaning.kind in ("class", "instance"):
             return _COMPUTE
         use = sinks.use(short, last, len(call.args) + len(call.keywords))
-        if use == sinks.COMPUTE and last in _COLLECTS and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+        if (
+            use == sinks.COMPUTE
+            and last in _COLLECTS
+            and isinstance(func, ast.Attribute)
+            and isinstance(func.value, ast.Name)
+        ):
             return self._uses(func.value.id, scope, region, end(call), loop, deep)
         if use == sinks.SAVE and self._is_read_back(call, child, scope, region):
             return _COMPUTE
@@ -135,9 +145,9 @@ class Purposes:
             positional = [*arguments.posonlyargs, *arguments.args]
             if function.parent is not None and function.parent.kind == "class":
                 positional = positional[1:]
-            if child not in call.args or call.args.index(child) >= len(positional):  # type: ignore[arg-type]
+            if child not in call.args or call.args.index(child) >= len(positional):
                 return _COMPUTE
-            name = positional[call.args.index(child)].arg  # type: ignore[arg-type]
+            name = positional[call.args.index(child)].arg
         if not name or name not in function.bindings:
             return _COMPUTE
         return self._uses(name, function, function.region, start(function.node), None, deep) or _COMPUTE
@@ -174,7 +184,10 @@ class Purposes:
         file = owner.file
         if owner.kind == "class" or (owner.kind == "module" and self._known_elsewhere(name, file)):
             return _COMPUTE
-        key = (id(owner), name)
+        loads = file.loads.get(name, [])
+        if len(loads) > _MOST_USES or len(owner.bindings[name]) > _MOST_USES:
+            return _COMPUTE
+        key = (id(owner), name, at)
         if key in self.following:
             return _NOWHERE
         self.following.add(key)
@@ -182,9 +195,6 @@ class Purposes:
             first = start(loop) if loop is not None else at
             last = _next_binding(name, owner, region, at) if loop is None else None
             found: set[str] = set()
-            loads = file.loads.get(name, [])
-            if len(loads) > _MOST_USES:
-                return _COMPUTE
             for load in loads:
                 if load.region.dead or _owner(name, load.scope) is not owner:
                     continue
@@ -199,12 +209,13 @@ class Purposes:
 
     def _known_elsewhere(self, name: str, file: File) -> bool:
         """Whether another file may read a global of this one."""
-        for other in self.files.values():
-            if other is file or other.module is None:
-                continue
-            if name in other.module.words or any(name in function.words for function in other.functions):
-                return True
-        return False
+        if self.words is None:
+            self.words = {}
+            for other in self.files.values():
+                for scope in (*([other.module] if other.module is not None else []), *other.functions):
+                    for word in scope.words:
+                        self.words.setdefault(word, set()).add(other.path)
+        return bool(self.words.get(name, set()) - {file.path})
 
     def _is_read_back(self, call: ast.Call, value: ast.AST, scope: Scope, region: Region) -> bool:
         """Whether some local code reads the file that a call writes: then the value goes on from there."""
@@ -217,22 +228,24 @@ class Purposes:
         if isinstance(call.func, ast.Attribute):
             places.append(call.func.value)
         for place in places:
+            paths = self._paths(place, scope, region)
             for meaning in self.names.follow(place, scope, region):
                 opened = meaning.node
                 if isinstance(opened, ast.Call) and opened.args and meaning.scope and meaning.region:
-                    if self._paths(opened.args[0], meaning.scope, meaning.region) & self.read_paths:
-                        return True
-            if self._paths(place, scope, region) & self.read_paths:
+                    paths |= self._paths(opened.args[0], meaning.scope, meaning.region)
+            if paths & self.read_paths:
                 return True
         return False
 
     def _note_read(self, call: Call) -> None:
-        func = call.node.func
-        last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-        if not sinks.reads(last) or call.region.dead or not call.node.args:
+        if not sinks.reads(call.last) or call.region.dead or not call.node.args:
             return
         modes = [part.value for part in call.node.args[1:2] if isinstance(part, ast.Constant)]
-        modes += [word.value.value for word in call.node.keywords if word.arg == "mode" and isinstance(word.value, ast.Constant)]
+        modes += [
+            word.value.value
+            for word in call.node.keywords
+            if word.arg == "mode" and isinstance(word.value, ast.Constant)
+        ]
         if any(isinstance(mode, str) and mode[:1] in "wax" for mode in modes):
             return
         assert self.read_paths is not None
@@ -268,13 +281,9 @@ class Purposes:
         return known
 
     def _only_draws(self, function: Scope) -> bool:
-        draws = False
-        for call in function.calls:
-            use = self._of_call(call)
-            if use == sinks.PLOT:
-                draws = True
-            elif sinks.trains(_last(call.node.func)):
-                return False
+        if any(sinks.trains(call.last) for call in function.calls):
+            return False
+        draws = any(self._of_call(call) == sinks.PLOT for call in function.calls)
         return draws and all(self._is_picture(value, function, region) for value, region in function.returns)
 
     def _is_picture(self, value: ast.expr, scope: Scope, region: Region) -> bool:
@@ -291,7 +300,7 @@ class Purposes:
     def _of_call(self, call: Call) -> str:
         meaning = self.names.called(call)
         short = short_name(meaning.name) if meaning.kind == "external" else ""
-        return sinks.use(short, _last(call.node.func), len(call.node.args)) if meaning.kind != "function" else sinks.PASS
+        return sinks.use(short, call.last, len(call.node.args)) if meaning.kind != "function" else sinks.PASS
 
     def _drawn_by_callers(self, function: Scope) -> bool:
         """Whether a helper is called by functions that only draw, and is used in no other way."""
@@ -307,10 +316,6 @@ class Purposes:
         if around is not None and self._makes_pictures(around):
             return True
         return self._climb(call.node, call.statement, call.scope, call.region, call.loop, 1) == frozenset({sinks.PLOT})
-
-
-def _last(func: ast.expr) -> str:
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
 def _owner(name: str, scope: Scope) -> Scope | None:
@@ -352,6 +357,3 @@ def _next_binding(name: str, owner: Scope, region: Region, at: Position) -> Posi
 
 def _between(position: Position, first: Position, last: Position | None) -> bool:
     return position >= first and (last is None or position <= last)
-
-
-

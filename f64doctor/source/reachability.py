@@ -15,7 +15,7 @@ _SILENT_DECORATORS = frozenset(
     }
 )  # fmt: skip
 _REACHES_ANYTHING = frozenset({"eval", "exec", "globals", "vars", "locals"})
-_REACHES_ANYTHING_IN = frozenset({"fire.Fire", "Fire", "inspect.getmembers", "getmembers"})
+_REACHES_ANYTHING_IN = frozenset({"Fire", "getmembers"})
 
 
 def dead_functions(files: Iterable[File]) -> set[Scope]:
@@ -30,23 +30,30 @@ def dead_functions(files: Iterable[File]) -> set[Scope]:
         return set()
     if not any(_does_something(file) for file in files if file.is_script):
         return set()
+    by_word: dict[str, list[Scope]] = {}
+    nested: dict[int, list[Scope]] = {}
+    for function in functions:
+        by_word.setdefault(function.qualified_name.rpartition(".")[2], []).append(function)
+        if function.parent is not None and function.parent.kind == "class":
+            by_word.setdefault(function.parent.qualified_name.rpartition(".")[2], []).append(function)
+        around = function.parent.function if function.parent is not None else None
+        nested.setdefault(id(around), []).append(function)
     seen: set[str] = set()
     alive: set[Scope] = set()
-    fresh = [file.module for file in files if file.module is not None]
-    waiting = functions
-    while fresh:
-        for scope in fresh:
-            seen |= scope.words
-        fresh = []
-        still = []
-        for function in waiting:
-            if _reached(function, seen, alive):
+    waiting = [file.module for file in files if file.module is not None]
+    candidates = nested.get(id(None), [])
+    while waiting or candidates:
+        for function in candidates:
+            if function not in alive and _reached(function, seen, alive):
                 alive.add(function)
-                fresh.append(function)
-            else:
-                still.append(function)
-        waiting = still
-    return set(waiting)
+                waiting.append(function)
+        candidates = []
+        if waiting:
+            scope = waiting.pop()
+            fresh = scope.words - seen
+            seen |= fresh
+            candidates = [function for word in fresh for function in by_word.get(word, [])] + nested.get(id(scope), [])
+    return set(functions) - alive
 
 
 def _reached(function: Scope, seen: set[str], alive: set[Scope]) -> bool:
@@ -77,7 +84,7 @@ def _looks_names_up(file: File) -> bool:
     if any(word in file.loads for word in _REACHES_ANYTHING):
         return True
     for call in file.calls:
-        name = spelled(call.node.func)
+        name = call.last
         if name in _REACHES_ANYTHING_IN:
             return True
         if name == "getattr" and len(call.node.args) > 1 and not isinstance(call.node.args[1], ast.Constant):

@@ -11,16 +11,24 @@ Position = tuple[int, int]
 LONGEST_WORD = 64
 
 
+def last_name(func: ast.expr) -> str:
+    """The last part of the name in a call, empty when it has none."""
+    if isinstance(func, ast.Name):
+        return func.id
+    return func.attr if isinstance(func, ast.Attribute) else ""
+
+
 class Region:
     """A stretch of a function that runs under one condition: ``owner`` and ``branch`` name it, ``owner`` None means always."""
 
-    __slots__ = ("branch", "dead", "owner", "parent")
+    __slots__ = ("branch", "conditional", "dead", "owner", "parent")
 
     def __init__(self, parent: Region | None, owner: ast.AST | None, branch: str, dead: bool) -> None:
         self.parent = parent
         self.owner = owner
         self.branch = branch
         self.dead = dead
+        self.conditional: bool = owner is not None or (parent is not None and parent.conditional)
 
     def conditions(self) -> list[Region]:
         """This region and those around it that depend on a condition, the nearest first."""
@@ -36,12 +44,13 @@ class Region:
 class Binding:
     """One way in which a name gets its value; ``position`` is where the value is there."""
 
-    __slots__ = ("index", "kind", "node", "position", "region", "scope")
+    __slots__ = ("index", "kind", "name", "node", "position", "region", "scope")
 
     def __init__(
         self, kind: str, node: ast.AST | None, scope: Scope, region: Region, position: Position, index: int = -1
     ) -> None:
         self.kind = kind
+        self.name = ""
         self.node = node
         self.scope = scope
         self.region = region
@@ -99,14 +108,15 @@ class Scope:
 
 
 class Call:
-    """One call expression, the statement that holds it, and the outermost loop around it."""
+    """One call expression, the last part of the name that it calls, its statement, and the outermost loop around it."""
 
-    __slots__ = ("loop", "node", "region", "scope", "statement")
+    __slots__ = ("last", "loop", "node", "region", "scope", "statement")
 
     def __init__(
         self, node: ast.Call, scope: Scope, region: Region, statement: ast.stmt, loop: ast.stmt | None
     ) -> None:
         self.node = node
+        self.last = last_name(node.func)
         self.scope = scope
         self.region = region
         self.statement = statement
@@ -147,12 +157,16 @@ class File:
     loads: dict[str, list[Load]] = field(default_factory=dict)
     stars: list[ast.ImportFrom] = field(default_factory=list)
     assigned_attributes: set[str] = field(default_factory=set)
+    aliases: set[str] = field(default_factory=set)
     inner_scopes: dict[int, Scope] = field(default_factory=dict)
 
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-_LEAVES = frozenset({ast.Pass, ast.Break, ast.Continue, ast.Load, ast.Store, ast.Del})
+_NO_ALIASES = (ast.Constant, ast.Call, ast.BinOp, ast.ListComp, ast.Import, ast.ImportFrom, ast.ClassDef, type(None))
+_PLAIN = frozenset(
+    {ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Slice, ast.Starred, ast.Dict, ast.Set, ast.JoinedStr, ast.FormattedValue}
+)
 _ENDS_THE_PROGRAM = frozenset({"exit", "quit", "sys.exit", "os._exit", "os.abort"})
 _TRY = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)
 
@@ -280,7 +294,7 @@ class _Indexer:
             ended = self.block(node.body, scope, region)
             return ended and not any(_swallows(item.context_expr) for item in node.items)
         elif isinstance(node, _TRY):
-            return self.attempt(node, scope, region)  # type: ignore[arg-type]
+            return self.attempt(node, scope, region)
         elif isinstance(node, ast.Match):
             return self.match(node, scope, region)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -377,6 +391,8 @@ class _Indexer:
             name = alias.asname or alias.name.partition(".")[0]
             number = node.names.index(alias)
             self.name(name, Binding("import", node, scope, region, end(node), number))
+            if alias.asname:
+                self.file.aliases.add(name)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope, region: Region) -> None:
         arguments = node.args
@@ -416,7 +432,10 @@ class _Indexer:
         """Binds a name in the scope that owns it there."""
         holder = scope or binding.scope
         holder = holder.declared.get(name, holder)
+        binding.name = name
         holder.bindings.setdefault(name, []).append(binding)
+        if binding.kind != "function" and not isinstance(binding.node, _NO_ALIASES):
+            self.file.aliases.add(name.rpartition(".")[2])
 
     def bind(
         self,
@@ -469,6 +488,7 @@ class _Indexer:
     def expression(self, node: ast.expr, scope: Scope, region: Region, statement: ast.stmt) -> None:
         """Reads an expression, however deep, without recursion."""
         work: list[tuple[ast.AST, Scope, Region]] = [(node, scope, region)]
+        loads, loop = self.file.loads, self.loop
         while work:
             root, scope, region = work.pop()
             words = scope.words
@@ -477,7 +497,13 @@ class _Indexer:
                 part = stack.pop()
                 kind = type(part)
                 if kind is ast.Name:
-                    self.load(part, scope, region, statement)  # type: ignore[arg-type]
+                    name = part.id  # type: ignore[attr-defined]
+                    words.add(name)
+                    load = Load(part, scope, region, statement, loop)  # type: ignore[arg-type]
+                    if name in loads:
+                        loads[name].append(load)
+                    else:
+                        loads[name] = [load]
                 elif kind is ast.Attribute:
                     words.add(part.attr)  # type: ignore[attr-defined]
                     stack.append(part.value)  # type: ignore[attr-defined]
@@ -501,6 +527,12 @@ class _Indexer:
                     stack.append(part.right)  # type: ignore[attr-defined]
                 elif kind is ast.Tuple or kind is ast.List:
                     stack.extend(part.elts)  # type: ignore[attr-defined]
+                elif kind in _PLAIN:
+                    for child in vars(part).values():
+                        if isinstance(child, ast.AST):
+                            stack.append(child)
+                        elif type(child) is list:
+                            stack.extend(child)
                 elif isinstance(part, ast.Lambda):
                     stack.extend(part.args.defaults)
                     stack.extend(default for default in part.args.kw_defaults if default is not None)
@@ -529,7 +561,7 @@ class _Indexer:
                 elif isinstance(part, ast.NamedExpr):
                     self.name(part.target.id, Binding("value", part.value, scope, region, end(part)), scope.body)
                     stack.append(part.value)
-                elif kind not in _LEAVES:
+                elif isinstance(part, ast.AST):
                     stack.extend(ast.iter_child_nodes(part))
 
 

@@ -9,6 +9,7 @@ from f64doctor.source.scopes import File, spelled
 
 _SAME_FOLDER = frozenset({"abspath", "realpath", "normpath", "expanduser", "Path", "PurePath", "str", "fspath"})
 _SAME_PATH_METHODS = frozenset({"resolve", "absolute", "as_posix", "expanduser", "__str__"})
+_ADDS = frozenset({"append", "insert", "extend", "addsitedir"})
 _DEEPEST = 20
 
 
@@ -16,10 +17,10 @@ def added_folders(file: File, cwd: str) -> list[str]:
     """Absolute folders that ``sys.path.append``, ``insert``, ``extend`` or ``site.addsitedir`` calls of this file name."""
     folders: list[str] = []
     for call in file.calls:
-        name = spelled(call.node.func)
         arguments = call.node.args
-        if call.region.dead or not arguments:
+        if call.last not in _ADDS or call.region.dead or not arguments:
             continue
+        name = spelled(call.node.func)
         if name in ("sys.path.append", "site.addsitedir"):
             values = arguments[:1]
         elif name == "sys.path.insert":

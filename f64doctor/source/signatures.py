@@ -113,7 +113,11 @@ DTYPE_POSITIONS: dict[str, int] = {
 }
 """Where these functions take their dtype when it has no keyword."""
 
-POLICY_MAKERS = ("keras.mixed_precision.Policy", "keras.mixed_precision.experimental.Policy", "keras.mixed_precision.DTypePolicy")
+POLICY_MAKERS = (
+    "keras.mixed_precision.Policy",
+    "keras.mixed_precision.experimental.Policy",
+    "keras.mixed_precision.DTypePolicy",
+)
 
 DTYPE_MAKERS = frozenset(
     {
@@ -189,5 +193,21 @@ FLOAT_IN_ANY = frozenset({"tf.range"})
 FLOAT_PAIRS = {"tf.where": (1, 2), "tf.compat.v1.where": (1, 2)}
 FLOAT_LISTS = frozenset({"tf.data.Dataset.from_tensor_slices", "tf.data.Dataset.from_tensors"})
 FLOAT_DEFAULTS = {"tf.io.decode_csv": 1, "tf.decode_csv": 1, "tf.data.experimental.CsvDataset": 1}
-VALUE_WORDS = frozenset({"value", "initial_value", "initializer", "x", "input", "tensor", "tensors", "pylist", "start", "values"})
+VALUE_WORDS = frozenset(
+    {"value", "initial_value", "initializer", "x", "input", "tensor", "tensors", "pylist", "start", "values"}
+)
 DEFAULTS_WORD = "record_defaults"
+
+APPLIERS = frozenset({"map", "apply", "applymap", "vectorize"})
+"""Functions that call their first argument on each value."""
+
+_OTHERS = {"to_numeric", "update", "set_experimental_options", "experimental_enable_numpy_behavior", "add_weight"}
+KNOWN_NAMES = frozenset(
+    name.rpartition(".")[2]
+    for table in (
+        SETTERS, SETTERS_OF_ONE_DTYPE, CASTS, CASTS_TO_ONE_DTYPE, CAST_METHODS, DTYPE_POSITIONS, POLICY_MAKERS, DTYPE_MAKERS,
+        ALWAYS_FLOAT32, VALUE_OR_UNKNOWN, FLOAT_VALUE, FLOAT_IN_ANY, FLOAT_PAIRS, FLOAT_LISTS, FLOAT_DEFAULTS, APPLIERS, _OTHERS,
+    )
+    for name in table
+)  # fmt: skip
+"""The last parts of all names that these tables know: a call of anything else, with no dtype in sight, states nothing."""

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 PLOT, SAVE, PASS, COMPUTE = "plot", "save", "pass", "compute"
 
-_PLOT_PACKAGES = ("matplotlib.", "seaborn.", "plotly.", "bokeh.", "PIL.ImageDraw.", "PIL.Image.fromarray", "mayavi.", "pyvista.", "altair.")
+_PLOT_PACKAGES = (
+    "matplotlib.",
+    "seaborn.",
+    "plotly.",
+    "bokeh.",
+    "PIL.ImageDraw.",
+    "PIL.Image.fromarray",
+    "mayavi.",
+    "pyvista.",
+    "altair.",
+)
 _PLOTS = frozenset(
     {
         "tf.io.encode_png", "tf.io.encode_jpeg", "tf.image.encode_png", "tf.image.encode_jpeg", "tf.summary.image",
@@ -38,7 +48,21 @@ _SAVE_METHODS = frozenset(
     }
 )  # fmt: skip
 _TRAINING_RECORDS = ("tf.io.TFRecordWriter", "tf.python_io.TFRecordWriter", "tf.TensorArray")
-_PASSES = ("np.", "tf.", "keras.ops.", "builtins.", "math.", "PIL.", "scipy.", "cv2.", "pandas.", "io.", "skimage.", "collections.", "einops.")
+_PASSES = (
+    "np.",
+    "tf.",
+    "keras.ops.",
+    "builtins.",
+    "math.",
+    "PIL.",
+    "scipy.",
+    "cv2.",
+    "pandas.",
+    "io.",
+    "skimage.",
+    "collections.",
+    "einops.",
+)
 _TRAINS = frozenset(
     {
         "fit", "fit_generator", "train_on_batch", "train_step", "test_step", "evaluate", "compile", "apply_gradients",

@@ -27,6 +27,14 @@ from f64doctor.tui.signs import Signs, seconds_in_words
 from f64doctor.tui.themes import COLOURLESS, DARK, LIGHT, THEMES
 from f64doctor.tui.why_screen import WhyScreen
 
+_TEXTUALS_OWN_ACTIONS = (
+    "command_palette",
+    "help_quit",
+    "app.focus_next",
+    "app.focus_previous",
+    "screen.copy_text",
+)
+
 
 class DoctorApp(App[Report | None]):
     """Shows a checkup from its plan to its report. ``report`` is the last finished one."""
@@ -34,7 +42,7 @@ class DoctorApp(App[Report | None]):
     CSS_PATH = "style.tcss"
     TITLE = "f64doctor"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "help", "help", key_display="?"),
+        Binding("question_mark", "help", "help", key_display="?", tooltip="Help: all keys"),
         Binding("q", "quit", "quit"),
         Binding("t", "change_colours", "Dark or light colours", show=False),
     ]
@@ -236,9 +244,14 @@ class DoctorApp(App[Report | None]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every action that applies on this screen, under its key."""
+        seen: set[str] = set()
         for active in screen.active_bindings.values():
             binding = active.binding
-            if active.enabled and binding.description and binding.action != "command_palette":
-                what = binding.description[:1].upper() + binding.description[1:]
-                run = partial(self.run_action, binding.action, default_namespace=active.node)
-                yield SystemCommand(what, f"key {self.get_key_display(binding)}", run)
+            if not active.enabled or binding.action in seen or binding.action in _TEXTUALS_OWN_ACTIONS:
+                continue
+            seen.add(binding.action)
+            what = binding.tooltip or binding.description[:1].upper() + binding.description[1:]
+            run = partial(self.run_action, binding.action, default_namespace=active.node)
+            # The line of keys shows 1-6 for all steps; here each has its own digit.
+            key = binding.key if binding.key.isdigit() else self.get_key_display(binding)
+            yield SystemCommand(what, f"key {key}", run)

@@ -70,6 +70,8 @@ def catalogue_lines(markdown: str, width: int, signs: Signs) -> list[Content]:
                 end_block()
             block.append(line)
     end_block()
+    while lines and not lines[-1].plain.strip():
+        lines.pop()
     return lines
 
 

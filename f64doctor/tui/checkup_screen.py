@@ -22,17 +22,17 @@ class CheckupScreen(DoctorScreen):
     """Shows a course; which step is selected is the only thing that it decides itself."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n,right", "move(1)", "next", key_display="n"),
-        Binding("p,left", "move(-1)", "back", key_display="p"),
-        Binding("1", "go(0)", "go", key_display="1-6"),
+        Binding("n,right", "move(1)", "next", key_display="n", tooltip="Next step"),
+        Binding("p,left", "move(-1)", "back", key_display="p", tooltip="Previous step"),
+        Binding("1", "go(0)", "go", key_display="1-6", tooltip="Go to inputs"),
         *(
             Binding(str(number + 1), f"go({number})", f"Go to {step}", show=False)
             for number, step in enumerate(STEPS)
             if number
         ),
-        Binding("w", "app.why", "why"),
-        Binding("l", "app.log", "log"),
-        Binding("r", "app.rerun", "rerun"),
+        Binding("w", "app.why", "why", tooltip="Why: the page of the catalogue about the finding"),
+        Binding("l", "app.log", "log", tooltip="Log of the run"),
+        Binding("r", "app.rerun", "rerun", tooltip="Rerun the checkup"),
     ]
 
     def __init__(self, signs: Signs, course: Callable[[], Course], time: Callable[[], str]) -> None:

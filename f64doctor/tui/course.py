@@ -83,7 +83,8 @@ class Course:
     def __init__(self, plan: Planned) -> None:
         self.plan = plan
         self.environment = Environment()
-        self.runs: dict[str, RunCourse] = {name: RunCourse(name) for name in plan.runs}
+        self.runs: dict[str, RunCourse] = {}
+        self._expect(plan.runs)
         self.checks: dict[str, StepCourse] = {name: StepCourse(name) for name in CHECKS}
         self.report: Report | None = None
         self.trouble = ""
@@ -108,6 +109,13 @@ class Course:
     def run(self, name: str) -> RunCourse:
         """The run of that name, planned or not."""
         return self.runs.setdefault(name, RunCourse(name))
+
+    def _expect(self, planned: list[str]) -> None:
+        """Lists the planned runs; what stands in parentheses after a name is the condition under which it is made."""
+        for entry in planned:
+            name, _, condition = entry.partition(" (")
+            run = self.run(name)
+            run.why = run.why or condition.removesuffix(")")
 
     def state_of(self, step: str) -> str:
         """The state of a check or of the verdict."""
@@ -135,8 +143,7 @@ class Course:
         """Folds one piece of news in."""
         if isinstance(news, Planned):
             self.plan = news
-            for name in news.runs:
-                self.run(name)
+            self._expect(news.runs)
         elif isinstance(news, EnvironmentKnown):
             self.environment = news.environment
         elif isinstance(news, RunStarted):

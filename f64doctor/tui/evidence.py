@@ -11,12 +11,14 @@ from textual.highlight import HighlightTheme, highlight
 
 from f64doctor.report import Code, Comparison, Evidence, Measure, Message, Remedy, Table, Timeline
 from f64doctor.tui.signs import Signs, bytes_in_words, place
-from f64doctor.tui.typeset import clean_line, crop, crop_left, grid, paragraphs, plain, wrap
+from f64doctor.tui.typeset import clean_line, crop, crop_left, grid, longest_word, paragraphs, plain, wrap
 
 INDENT = 2
+_NARROWEST_EVENT = 24
 _FIRST_MESSAGE_LINES = 14
 _LAST_MESSAGE_LINES = 6
-_NARROWEST_COLUMN = 7
+# No page is as wide; colouring more would only cost time.
+_LONGEST_CODE = 300
 _NUMBER = re.compile(r"[-+]?[\d.,_]+(?:e[-+]?\d+)?(?: ?(?:%|s|ms|B|KiB|MiB|GiB|digits|bits))?|[-–—]?", re.IGNORECASE)
 
 
@@ -74,38 +76,30 @@ def draw_timeline(timeline: Timeline, width: int, signs: Signs) -> list[Content]
     rows: list[list[Content]] = []
     for row, time in zip(timeline.rows, times, strict=True):
         style = "bold" if row.turning_point else ""
-        mark = Content.styled(signs.turning_point if row.turning_point else " ", signs.accent)
-        lead = mark + Content(" ") + Content.styled(time.rjust(widest_time), signs.muted)
+        mark = Content.styled(signs.turning_point if row.turning_point else " ", signs.accent) + Content(" ")
         where = crop_left(clean_line(place(row.location), signs), max(width // 3, 16), signs)
-        state_style = signs.accent if row.turning_point else signs.muted
-        rows.append(
-            [
-                lead if widest_time else mark,
-                Content.styled(where, style),
-                plain(row.what, signs, style),
-                plain(row.state, signs, state_style),
-            ]
-        )
-    longest = [max(row[column].cell_length for row in rows) for column in range(4)]
-    gap = 2 if widest_time else 1
-    present = [length for length in longest if length]
-    if sum(present) + gap * (len(present) - 1) <= width:
-        return grid(rows, width, signs, gap=gap)
-    before_what = longest[0] + gap + (longest[1] + gap if longest[1] else 0)
-    if longest[1] and width - before_what < 24:
+        cells = [Content.styled(where, style), plain(row.what, signs, style)]
+        if widest_time:
+            cells.insert(0, Content.styled(time.rjust(widest_time), signs.muted))
+        cells[0] = mark + cells[0]
+        rows.append([*cells, plain(row.state, signs, signs.accent if row.turning_point else signs.muted)])
+    longest = [max(row[column].cell_length for row in rows) for column in range(len(rows[0]))]
+    if sum(longest) + 2 * (len(longest) - 1) <= width:
+        return grid(rows, width, signs)
+    if width - sum(longest[:-2]) - 2 * len(longest[:-2]) < _NARROWEST_EVENT:
         return _timeline_in_blocks(rows, width, signs)
     stacked: list[list[Content]] = []
-    for lead, location, what, state in rows:
-        stacked.append([lead, location, what])
+    for *before, what, state in rows:
+        stacked.append([*before, what])
         if state:
-            stacked.append([Content(" "), Content(""), state])
-    return grid(stacked, width, signs, gap=gap)
+            stacked.append([*[Content("")] * len(before), state])
+    return grid(stacked, width, signs)
 
 
 def _timeline_in_blocks(rows: Sequence[Sequence[Content]], width: int, signs: Signs) -> list[Content]:
     lines: list[Content] = []
-    for lead, location, what, state in rows:
-        lines.append(crop(lead + Content("  ") + location, width, signs))
+    for *before, what, state in rows:
+        lines.append(crop(Content("  ").join(before).rstrip(), width, signs))
         for part in (what, state):
             lines += wrap(part, width, first="    ", rest="    ")[:3] if part else []
     return lines
@@ -117,11 +111,19 @@ def draw_table(table: Table, width: int, signs: Signs) -> list[Content]:
     rows = [[plain(cell, signs) for cell in row] for row in table.rows]
     if not rows:
         return [Content(" " * INDENT) + Content.styled("no rows", signs.muted)]
-    return _draw_columns(heads, rows, width, signs)
+    columns = range(max(len(row) for row in rows))
+    narrowest = sum(
+        max((longest_word(row[column]) for row in rows if column < len(row)), default=0) for column in columns
+    )
+    if len(columns) > 2 and INDENT + narrowest + 2 * (len(columns) - 1) > width:
+        return _draw_blocks(heads, rows, width, signs)
+    return _draw_columns(heads, rows, width, signs, indent=INDENT)
 
 
 def draw_comparison(comparison: Comparison, width: int, signs: Signs) -> list[Content]:
     """Runs side by side, one column a run; rows that differ are marked and bright, the others step back."""
+    if not comparison.rows:
+        return []
     heads = [Content(""), *(plain(column, signs, signs.label) for column in comparison.columns)]
     rows: list[list[Content]] = []
     for row in comparison.rows:
@@ -132,22 +134,18 @@ def draw_comparison(comparison: Comparison, width: int, signs: Signs) -> list[Co
 
 
 def _draw_columns(
-    heads: list[Content], rows: list[list[Content]], width: int, signs: Signs, *, indent: int = INDENT
+    heads: list[Content], rows: list[list[Content]], width: int, signs: Signs, *, indent: int
 ) -> list[Content]:
     count = max(len(heads), *(len(row) for row in rows))
-    heads = [*heads, *[Content("")] * (count - len(heads))]
-    if indent + count * (_NARROWEST_COLUMN + 2) - 2 > width:
-        return _records(heads, rows, width, signs)
     numeric = [
         column
         for column in range(1, count)
         if all(_NUMBER.fullmatch(row[column].plain) for row in rows if column < len(row))
     ]
-    has_heads = any(head.cell_length for head in heads)
-    return grid([heads, *rows] if has_heads else rows, width, signs, indent=indent, right_aligned=numeric)
+    return grid(rows, width, signs, heads=heads, indent=indent, right_aligned=numeric)
 
 
-def _records(heads: list[Content], rows: list[list[Content]], width: int, signs: Signs) -> list[Content]:
+def _draw_blocks(heads: list[Content], rows: list[list[Content]], width: int, signs: Signs) -> list[Content]:
     lines: list[Content] = []
     for number, row in enumerate(rows):
         if number:
@@ -170,13 +168,13 @@ def draw_code(code: Code, width: int, signs: Signs) -> list[Content]:
             (signs.gutter + " ", signs.accent if is_marked else signs.muted),
         )
         shown = crop(line, width - gutter.cell_length, signs)
-        lines.append(gutter + (shown.stylize("bold") if is_marked else shown))
+        lines.append((gutter + (shown.stylize("bold") if is_marked else shown)).rstrip())
     return lines
 
 
 def highlighted(source: Sequence[str], signs: Signs) -> list[Content]:
     """Clean Python lines with quiet highlighting, as many as went in."""
-    text = "\n".join(clean_line(line, signs).rstrip() for line in source)
+    text = "\n".join(clean_line(line, signs)[:_LONGEST_CODE].rstrip() for line in source)
     if not text:
         return [Content("")] * len(source)
     theme = QuietHighlight if signs.colour else PlainHighlight
@@ -191,7 +189,7 @@ def draw_message(message: Message, width: int, signs: Signs) -> list[Content]:
     lines = paragraphs(message.text, width, signs, indent=INDENT)
     left_out = len(lines) - _FIRST_MESSAGE_LINES - _LAST_MESSAGE_LINES
     if left_out > 1:
-        gap = Content.styled(f"{' ' * INDENT}{signs.ellipsis} {left_out} more lines", signs.muted)
+        gap = crop(Content.styled(f"  {signs.ellipsis} {left_out} more lines", signs.muted), width, signs)
         return [*lines[:_FIRST_MESSAGE_LINES], gap, *lines[-_LAST_MESSAGE_LINES:]]
     return lines
 

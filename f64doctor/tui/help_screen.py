@@ -55,8 +55,8 @@ def help_lines(width: int, signs: Signs) -> list[Content]:
     for title, keys in KEYS:
         lines.append(Content.styled(title, signs.label))
         widest = max(len(key) for _, group in KEYS for key, _ in group)
-        shown = [(key, what) for key, what in keys if not (signs.ascii_only and key == "Ctrl+P")]
-        rows = [[Content.styled(key.ljust(widest), "bold"), Content(what)] for key, what in shown]
+        entries = [(key, what) for key, what in keys if not (signs.ascii_only and key == "Ctrl+P")]
+        rows = [[Content.styled(key.ljust(widest), "bold"), Content(what)] for key, what in entries]
         lines += [*grid(rows, width, signs, indent=2), Content("")]
     lines.append(Content.styled("SIGNS", signs.label))
     shown = [Content.styled(f"{signs.of_state(state)} {state}", signs.style_of_state(state)) for state in STATES]

@@ -36,11 +36,9 @@ class LogScreen(DoctorScreen):
         logged = [number for number, run in enumerate(runs) if run.log]
         self._position = (running or logged or [0])[-1]
         self._shown_of = ("", 0)
+        self._will_scroll = False
         self._log = Log(max_lines=LONGEST_LOG, id="log")
         self._log.can_focus = False
-        if signs.ascii_only:
-            self._log.vertical_scrollbar.renderer = AsciiScrollBarRender  # type: ignore[misc]
-            self._log.horizontal_scrollbar.renderer = AsciiScrollBarRender  # type: ignore[misc]
 
     @property
     def shown(self) -> Sequence[str]:
@@ -55,6 +53,9 @@ class LogScreen(DoctorScreen):
 
     def on_mount(self) -> None:
         """Shows what there is."""
+        if self.signs.ascii_only:
+            self._log.vertical_scrollbar.renderer = AsciiScrollBarRender  # type: ignore[misc]
+            self._log.horizontal_scrollbar.renderer = AsciiScrollBarRender  # type: ignore[misc]
         self.redraw()
 
     def _run_name(self) -> str:
@@ -88,9 +89,18 @@ class LogScreen(DoctorScreen):
         new = min(run.log_lines - shown_count, len(run.log))
         if new:
             lines = list(run.log)[-new:]
-            at_end = self._log.is_vertical_scroll_end
-            self._log.write_lines([clean_line(line, self.signs) for line in lines], scroll_end=at_end)
+            follows = self._will_scroll or not shown_count or self._log.is_vertical_scroll_end
+            # The widget drops empty lines, and redraws too little once it has dropped old ones.
+            self._log.write_lines([clean_line(line, self.signs) or " " for line in lines], scroll_end=False)
+            self._log.refresh()
+            if follows and not self._will_scroll:
+                self._will_scroll = True
+                self.call_after_refresh(self._to_the_end)
         self._shown_of = (name, run.log_lines)
+
+    def _to_the_end(self) -> None:
+        self._will_scroll = False
+        self._log.scroll_end(animate=False, immediate=True, x_axis=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There is somewhere to move with several runs only."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 
+from f64doctor.render.escape import in_ascii
 from f64doctor.report import Finding, Grade, Location, RunReport, Severity
 
 WAITING = "waiting"
@@ -39,34 +39,7 @@ _SEVERITY_STATES = {Severity.ERROR: "failed", Severity.WARNING: "warning", Sever
 GRADE_WORDS = {
     Grade.OBSERVED: "observed while running",
     Grade.INFERRED: "inferred from the source",
-    Grade.SUSPECTED: "suspected: written, never seen to run",
-}
-
-_ASCII_FOR = {
-    "…": "...",
-    "→": "->",
-    "←": "<-",
-    "▸": ">",
-    "▶": ">",
-    "·": "|",
-    "×": "x",
-    "–": "-",
-    "—": "-",
-    "−": "-",
-    "✓": "+",
-    "✗": "x",
-    "≠": "!=",
-    "≤": "<=",
-    "≥": ">=",
-    "≈": "~",
-    "±": "+-",
-    "’": "'",
-    "‘": "'",
-    "“": '"',
-    "”": '"',
-    "\u00a0": " ",
-    "\u202f": " ",
-    "\ufffd": "?",
+    Grade.SUSPECTED: "suspected: never ran",
 }
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -120,7 +93,7 @@ class Signs:
     @property
     def dot(self) -> str:
         """What stands between facts on one line."""
-        return "|" if self.ascii_only else "·"
+        return "-" if self.ascii_only else "·"
 
     @property
     def gutter(self) -> str:
@@ -138,10 +111,7 @@ class Signs:
 
     def in_ascii(self, text: str) -> str:
         """``text`` as the terminal can show it: unchanged, or transliterated, other characters as backslash escapes."""
-        if not self.ascii_only or text.isascii():
-            return text
-        replaced = "".join(_ASCII_FOR.get(character, character) for character in text)
-        return replaced.encode("ascii", "backslashreplace").decode("ascii")
+        return in_ascii(text) if self.ascii_only else text
 
     def sparkline(self, values: list[float], width: int) -> str:
         """The last ``width`` finite values as bars, lowest to highest; empty in ASCII and below two values."""
@@ -186,8 +156,3 @@ def seconds_in_words(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes} min {rest:02d} s"
-
-
-def is_unshowable(character: str) -> bool:
-    """Whether a terminal may act on a character or cannot encode it: controls, bidi and other formats, surrogates."""
-    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")

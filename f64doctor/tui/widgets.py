@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from f64doctor.report import Environment
-from f64doctor.tui.course import STEPS, VERDICT, Course
+from f64doctor.tui.course import STEPS, Course
 from f64doctor.tui.signs import RUNNING, Signs
 from f64doctor.tui.step_pages import run_lines, run_on_one_line, side_word
 from f64doctor.tui.typeset import clean_line, crop, crop_left
@@ -181,21 +181,23 @@ class StepList(Drawn):
         """One step a line and a blank line before the verdict, or two lines of three."""
         if self.in_rows:
             cell = width // 3
-            entries = [self._entry(number, step, cell - 1) for number, step in enumerate(STEPS)]
+            widths = (cell, cell, width - 2 * cell)
+            entries = [self._entry(number, step, widths[number % 3], 6) for number, step in enumerate(STEPS)]
             padded = [entry + Content(" " * (cell - entry.cell_length)) for entry in entries]
             return [Content("").join(padded[:3]), Content("").join(padded[3:])]
-        entries = [self._entry(number, step, width) for number, step in enumerate(STEPS)]
+        entries = [self._entry(number, step, width, 7) for number, step in enumerate(STEPS)]
         return [*entries[:-1], Content(""), entries[-1]]
 
-    def _entry(self, number: int, step: str, width: int) -> Content:
+    def _entry(self, number: int, step: str, width: int, width_of_name: int) -> Content:
         signs = self.signs
         state = self._course().state_of(step)
         is_selected = step == self._selected()
-        name = f"{number + 1} {step if step != VERDICT else 'verdict':<7} "
-        word = side_word(state, width - len(name) - 4)
+        name = f"{number + 1} {step:<{width_of_name}} "
+        after_pointer = "" if self.in_rows else " "
+        word = side_word(state, width - len(name) - len(after_pointer) - 3)
         entry = Content.assemble(
             (signs.pointer if is_selected else " ", signs.accent),
-            " ",
+            after_pointer,
             (name, "bold" if is_selected else ""),
             (f"{signs.of_state(state)} {clean_line(word, signs)}", signs.style_of_state(state)),
         )
@@ -223,11 +225,13 @@ class RunList(Drawn):
         runs = list(self._course().runs.values())
         if not runs or height < 1:
             return []
-        current = next((run for run in reversed(runs) if run.state == RUNNING), None)
+        running = [run for run in runs if run.state == RUNNING]
+        over = [run for run in runs if run.report is not None]
+        current = (running or over or runs)[-1]
         if height < 3:
-            return [run_on_one_line(current or runs[-1], width, self.signs)]
+            return [run_on_one_line(current, width, self.signs)]
         full = [run_lines(run, width, self.signs) for run in runs]
-        for detailed in ([True] * len(runs), [run is (current or runs[-1]) for run in runs]):
+        for detailed in ([True] * len(runs), [run is current for run in runs]):
             lines = [
                 line for of_run, whole in zip(full, detailed, strict=True) for line in (of_run if whole else of_run[:1])
             ]
@@ -245,7 +249,10 @@ class Sheet(VerticalScroll, can_focus=False):
         self._text = text
         self._body = Static(Content(""), markup=False, classes="body")
         self._shown = Content("")
-        if signs.ascii_only:
+
+    def on_mount(self) -> None:
+        """Chooses the scrollbar that the terminal can show."""
+        if self.signs.ascii_only:
             self.vertical_scrollbar.renderer = AsciiScrollBarRender  # type: ignore[misc]
 
     def compose(self) -> ComposeResult:

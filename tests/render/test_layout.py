@@ -44,7 +44,7 @@ def test_cropping_ends_in_an_ellipsis() -> None:
 
 
 def test_cropping_in_the_middle_keeps_the_name() -> None:
-    assert crop_middle("/home/someone/project/train.py", 16) == "/home…ct/train.py"[:5] + "…ct/train.py"[-11:]
+    assert crop_middle("/home/someone/project/train.py", 16) == "/home…t/train.py"
 
 
 @given(WORDS, st.integers(6, 30))

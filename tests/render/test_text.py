@@ -196,7 +196,9 @@ def test_what_was_verified_is_shown_when_asked_for() -> None:
 
 
 def test_a_check_that_crashed_shows_what_it_left() -> None:
-    crashed = CheckResult("casts", Status.CRASHED, "KeyError in the check", evidence=[Message("Traceback", "KeyError: 3")])
+    crashed = CheckResult(
+        "casts", Status.CRASHED, "KeyError in the check", evidence=[Message("Traceback", "KeyError: 3")]
+    )
     text = render_text(msgspec.structs.replace(healthy_report(), checks=[crashed]))
     assert "✗ crashed" in text
     assert "│ KeyError: 3" in text
@@ -214,7 +216,9 @@ def test_no_line_ends_in_blanks() -> None:
 
 
 def test_ascii_only_means_every_character() -> None:
-    report = msgspec.structs.replace(failed_report(), target=msgspec.structs.replace(failed_report().target, path="café.py"))
+    report = msgspec.structs.replace(
+        failed_report(), target=msgspec.structs.replace(failed_report().target, path="café.py")
+    )
     text = render_text(report, ascii_only=True)
     assert text.isascii()
     assert r"caf\xe9.py" in text
@@ -258,7 +262,15 @@ def hostile_report(text: str) -> Report:
 
 @pytest.mark.parametrize(
     "text",
-    ["\x1b[31m\x1b]0;pwned\x07", "a\u202eb\u2066c", "x\udce9y", "數" * 100, "[/home/x.py] [bold]layers[i].dtype", "a" * 500, ""],
+    [
+        "\x1b[31m\x1b]0;pwned\x07",
+        "a\u202eb\u2066c",
+        "x\udce9y",
+        "數" * 100,
+        "[/home/x.py] [bold]layers[i].dtype",
+        "a" * 500,
+        "",
+    ],
 )
 def test_hostile_text_neither_acts_nor_breaks_the_columns(text: str) -> None:
     shown = render_text(hostile_report(text), verified=True)

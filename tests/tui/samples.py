@@ -155,8 +155,8 @@ LATE_FLOATX = Finding(
         Remedy(
             title="move line 6 above line 4",
             why="The first layer then finds the policy at float64, and every later layer follows it.",
-            before='from blocks import trunk\n\nkeras.config.set_floatx("float64")',
-            after='keras.config.set_floatx("float64")\n\nfrom blocks import trunk',
+            before='from blocks import trunk\nkeras.config.set_floatx("float64")',
+            after='keras.config.set_floatx("float64")\nfrom blocks import trunk',
             proved=True,
         )
     ],
