@@ -291,7 +291,7 @@ def _narrows(observations: Observations, run: Run, narrowing: events.Narrowing, 
     if narrowing.by == "user":
         if frame is None:
             return None
-        return _user_narrows(observations, narrowing, frame, matters)
+        return _user_narrows(observations, run, narrowing, frame, matters)
     if narrowing.by == "package":
         if frame is None or not matters:
             return None
@@ -336,7 +336,10 @@ def _narrows(observations: Observations, run: Run, narrowing: events.Narrowing, 
     )
 
 
-def _user_narrows(observations: Observations, narrowing: events.Narrowing, frame: Frame, matters: bool) -> Finding:
+def _user_narrows(
+    observations: Observations, run: Run, narrowing: events.Narrowing, frame: Frame, matters: bool
+) -> Finding:
+    monitored = not matters and _is_monitored(run, narrowing)
     reach = {
         "weights": "the weights",
         "output": "the function's result",
@@ -347,9 +350,10 @@ def _user_narrows(observations: Observations, narrowing: events.Narrowing, frame
         code="F401",
         check=NAME,
         title=f"{narrowing.type} narrows float64 to {narrowing.result_dtype} in the computation",
-        severity=Severity.ERROR if matters else Severity.INFO,
+        severity=Severity.ERROR if matters else Severity.WARNING if monitored else Severity.INFO,
         grade=Grade.OBSERVED,
-        summary=f"{narrowing.type} takes float64 {shape_words(narrowing.shape)} and gives {narrowing.result_dtype}; the result reaches {reach}.",
+        summary=f"{narrowing.type} takes float64 {shape_words(narrowing.shape)} and gives {narrowing.result_dtype}; the result reaches {reach}"
+        + (", by which a callback decides." if monitored else "."),
         location=location_of(observations, frame),
         related=_traced_from(observations, narrowing.frames),
         evidence=[_half_ulp(), *code_at(observations, frame)],
@@ -360,9 +364,17 @@ def _user_narrows(observations: Observations, narrowing: events.Narrowing, frame
                 before=observations.location(frame).snippet,
             )
         ]
-        if matters
+        if matters or monitored
         else [],
     )
+
+
+def _is_monitored(run: Run, narrowing: events.Narrowing) -> bool:
+    """Whether the narrowing is in a metric of the user's by which a callback stops training or changes its course."""
+    monitored = {name.removeprefix("val_") for fit in run.all(events.Fit) for name in fit.monitored}
+    objects = {e.name for e in run.all(events.Created) if e.role == "metric" and not is_framework(e)}
+    methods = ("update_state", "result") if objects & monitored else ()
+    return any(frame.function in monitored or frame.function in methods for frame in narrowing.frames)
 
 
 def _joins(
@@ -373,9 +385,9 @@ def _joins(
     made = lineage.get(narrowing.made)
     if made is not None and precision.narrow and made.kind == "variable":
         return None
-    behind = lineage.ancestors([made]) if made is not None else []
-    maker = lineage.first_with(behind, NARROW) or made
     used = innermost(narrowing.frames)
+    behind = lineage.ancestors([made] if made is not None else lineage.at(used))
+    maker = lineage.first_with(behind, NARROW) or made
     frame = innermost(maker.frames) if maker is not None else used
     if frame is None:
         return None

@@ -138,6 +138,10 @@ class Lineage:
             found.extend(self._named(feed.uses, feed.frames, feed.scope, 1 << 60))
         return found
 
+    def at(self, frame: Frame | None) -> list[events.Array]:
+        """The events of a line, latest first where a name was given, for a value whose object is not known."""
+        return list(reversed(self._at_line.get((frame.file, frame.line), []))) if frame is not None else []
+
     def behind(self, feed: events.Feed) -> list[events.Array]:
         """Everything that was fed and what it was made from, oldest first."""
         return self.ancestors(self.starts(feed))

@@ -79,7 +79,7 @@ class Setting(Event, frozen=True, tag="setting"):
     """
 
     kind: str
-    value: str | None
+    value: str | None = None
     before: str | None = None
     name: str = ""
     floatx: str | None = None
@@ -171,7 +171,10 @@ class Feed(Event, frozen=True, tag="feed"):
 
 
 class Fit(Event, frozen=True, tag="fit"):
-    """A training or evaluation call began. Variable counts by dtype; ``layers`` are the serials of the layers of the model."""
+    """A training or evaluation call began. Variable counts by dtype; ``layers`` are the serials of the layers of the model.
+
+    ``monitored`` are the logged values by which callbacks stop training, save models or change the learning rate.
+    """
 
     call: str
     serial: int
@@ -187,6 +190,7 @@ class Fit(Event, frozen=True, tag="fit"):
     weight_bytes: int = 0
     jit_compile: bool | None = None
     optimizer: str | None = None
+    monitored: list[str] = []
     frames: list[Frame] = []
 
 

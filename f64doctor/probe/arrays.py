@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterator, Optional
 
 from . import numbers
 
+MOST_HASHED = 200_000
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 _WIDTH = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "half": 2}
 
@@ -229,6 +230,7 @@ class Makers:
     def __init__(self) -> None:
         self._by_id: dict[int, tuple[Any, int]] = {}
         self._scalars: dict[float, int] = {}
+        self._contents: dict[tuple[int, int], int] = {}
 
     def remember(self, value: Any, serial: int, first: bool = False) -> None:
         """Note that the array event ``serial`` is about this object. ``first``: keep an earlier note."""
@@ -244,6 +246,18 @@ class Makers:
     def remember_value(self, value: float, serial: int) -> None:
         """Note which array event made the one float32 number (or float64 number that went through float32) of this value."""
         self._scalars.setdefault(value, serial)
+
+    def remember_content(self, array: Any, serial: int) -> None:
+        """Note which array event made a float32 array of this content, for when the object itself is gone."""
+        if 1 < array.size <= MOST_HASHED:
+            self._contents.setdefault(_content(array), serial)
+
+    def of_content(self, array: Any) -> Optional[int]:
+        """The array event of a float32 array, alive or not, with exactly these values."""
+        if not 1 < array.size <= MOST_HASHED:
+            return None
+        np = sys.modules["numpy"]
+        return self._contents.get(_content(array.astype(np.float32)))
 
     def _find(self, thing: Any) -> Optional[int]:
         entry = self._by_id.get(id(thing))
@@ -272,6 +286,10 @@ class Makers:
             thing = reference()
             if thing is not None and type(thing).__module__ == "numpy":
                 yield thing, serial
+
+
+def _content(array: Any) -> tuple[int, int]:
+    return int(array.size), hash(array.tobytes())
 
 
 def _handle(value: Any) -> Any:

@@ -70,7 +70,7 @@ class FailureWatch:
                     facts = self._operand(name + path, leaf)
                     if facts is not None:
                         found.append(facts)
-            self._noted = (str(error), found, stack.user_frames())
+            self._noted = (_message_of(error), found, stack.user_frames())
         except Exception as trouble:  # noqa: BLE001 - the script must not notice
             self._wire.trouble("noting operands", trouble)
 

@@ -142,6 +142,8 @@ class FeedingWatch:
         if len(args) > place:
             kwargs.update(zip(_AFTER_CALLBACKS[call], args[place + 1 :]))
             args = args[:place]
+        listed = given if isinstance(given, (list, tuple)) else [given]
+        fit.monitored = [str(m) for m in (getattr(callback, "monitor", None) for callback in listed) if isinstance(m, str)]
         if given is None:
             kwargs["callbacks"] = [counter]
         elif isinstance(given, (list, tuple)):
@@ -201,6 +203,7 @@ class FeedingWatch:
                 weight_bytes=_bytes(getattr(model, "weights", ())),
                 jit_compile=_flag(getattr(model, "jit_compile", getattr(model, "_jit_compile", None))),
                 optimizer=type(optimizer).__name__ if optimizer is not None else None,
+                monitored=fit.monitored,
                 frames=fit.frames,
             )
         except Exception as error:  # noqa: BLE001 - the script must not notice
@@ -315,6 +318,7 @@ class _Fit:
         self.done = 0
         self.nested = False
         self.told = False
+        self.monitored: list[str] = []
         self.last = time.perf_counter()
 
 

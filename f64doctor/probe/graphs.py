@@ -435,20 +435,19 @@ class _Reader:
         return [{key: value for key, value in facts.items() if value is not None} for facts in found]
 
     def _same_values(self, op: Any) -> Optional[int]:
-        """The array event of a live float32 array with exactly the values of this constant."""
-        np = sys.modules.get("numpy")
-        if np is None:
-            return None
+        """The array event of a float32 array with exactly the values of this constant."""
         constant = _proto_array(op)
         if constant is None:
             return None
+        known = self._recorder.makers.of_content(constant)
+        if known is not None:
+            return known
+        # An array that was filled after it was made has another content by now: those that are alive are looked at as they are.
+        np = sys.modules["numpy"]
         for array, serial in self._recorder.makers.arrays():
-            if (
-                array.dtype == np.float32
-                and array.size == constant.size
-                and np.array_equal(array.ravel(), constant.ravel().astype(np.float32))
-            ):
-                return serial
+            if array.dtype == np.float32 and array.size == constant.size:
+                if np.array_equal(array.ravel(), constant.ravel().astype(np.float32)):
+                    return serial
         return None
 
     def _joins(self, op: Any, dtype: str) -> Optional[dict[str, Any]]:
@@ -494,8 +493,7 @@ class _Reader:
             if values is None or (values["nontrivial"] == 0 and not computing):
                 return None
             constant = first if values["size"] == 1 else None
-            if values["size"] == 1:
-                made = self._recorder.makers.of_scalar(first)
+            made = self._recorder.makers.of_scalar(first) if values["size"] == 1 else self._same_values(maker)
         elif source in ("captured", "variable"):
             holder = _captured_root(maker, self._captured)
             if holder is None:

@@ -30,7 +30,7 @@ def bits_of(value: float) -> int:
 
 def describe_floats(values: list[float], size: Optional[int] = None) -> dict[str, Any]:
     """The facts of ``observe.Values`` for a list of Python floats."""
-    finite = [v for v in values[:SAMPLE] if isinstance(v, float) and math.isfinite(v) and v != 0.0]
+    finite = [float(v) for v in values[:SAMPLE] if isinstance(v, float) and math.isfinite(v) and v != 0.0]
     nontrivial = exact = top = 0
     quantum = math.inf
     magnitude = relative = absolute = 0.0

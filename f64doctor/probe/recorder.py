@@ -110,6 +110,8 @@ class Recorder:
             serial = self._told[key] = self._serial
         earlier = self.makers.of(value)
         values = described.values()
+        if described.dtype == "float32" and hasattr(described.value, "tobytes"):
+            self.makers.remember_content(described.value, serial if earlier is None else earlier)
         if values is not None and values["size"] == 1 and values["exact"] == values["nontrivial"] == 1:
             self.makers.remember_value(_only(described.value), serial if earlier is None else earlier)
         frames = stack.user_frames(caller)

@@ -1,0 +1,1 @@
+"""What the examples share: measured points, and how they are prepared."""
