@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from f64doctor.checks import casts, device, inputs, layers, memory
 from f64doctor.checks.verdict import ranked, verdict
-from f64doctor.observe import Observations
+from f64doctor.observe import Observations, events
 from f64doctor.report import CheckResult, Finding, Message, Status
 
 Check = Callable[[Observations], tuple[CheckResult, list[Finding]]]
@@ -35,7 +35,27 @@ def judge(name: str, observations: Observations) -> tuple[CheckResult, list[Find
             CheckResult(name, Status.CRASHED, said, evidence=[Message(type(error).__name__, _trace(error))]),
             [],
         )
+    blind = _blind(name, observations)
+    if blind and result.status is Status.PASSED:
+        said = f"{result.summary}; but the observer could not see all: {blind}"
+        result = msgspec.structs.replace(result, status=Status.INCONCLUSIVE, summary=said)
     return msgspec.structs.replace(result, seconds=round(time.perf_counter() - began, 4)), findings
+
+
+# Which check rests on which part of the observer, by how the part names itself.
+_RESTS_ON = {
+    "inputs": ("looking at what", "recording", "instrumenting"),
+    "layers": ("noting a", "telling a", "watching keras", "watching tf_keras"),
+    "casts": ("reading the graph", "looking at a cast", "watching tensorflow"),
+}
+
+
+def _blind(name: str, observations: Observations) -> str:
+    """What the observer failed to see that this check rests on, or nothing: unknown is never fine."""
+    run = observations.run()
+    troubles = run.all(events.Trouble) if run is not None else []
+    parts = _RESTS_ON.get(name, ())
+    return next((f"{t.where}: {t.message}" for t in troubles if parts and t.where.startswith(parts)), "")
 
 
 def _trace(error: BaseException) -> str:

@@ -127,7 +127,11 @@ def _refused(observations: Observations, run: Run, lineage: Lineage) -> list[Fin
             severity=Severity.ERROR,
             grade=Grade.OBSERVED,
             summary=f"{mismatch.operation or 'This operation'} "
-            + ("has no float64 kernel here." if mismatch.kind == "no-kernel" else "takes narrower floats only, on any device."),
+            + (
+                "has no float64 kernel here."
+                if mismatch.kind == "no-kernel"
+                else "takes narrower floats only, on any device."
+            ),
             location=location_of(observations, frame),
             evidence=[message, *(code_at(observations, frame) if frame else [])],
             remedies=[
@@ -389,8 +393,14 @@ def _joins(
     behind = lineage.ancestors([made] if made is not None else lineage.at(used))
     maker = lineage.first_with(behind, NARROW) or made
     frame = innermost(maker.frames) if maker is not None else used
-    if frame is None:
-        return None
+    if frame is None or any(
+        event.role == "weight"
+        and event.frames
+        and event.frames[-1].file == frame.file
+        and event.frames[-1].line == frame.line
+        for event in run.all(events.Created)
+    ):
+        return None  # a weight's own dtype is told by the check of the layers
     kind = {
         "constant": "a constant",
         "captured": "a tensor",

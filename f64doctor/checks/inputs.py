@@ -91,6 +91,8 @@ def _table(observations: Observations, feeds: list[events.Feed]) -> Evidence:
 def _fed(observations: Observations, lineage: Lineage, feed: events.Feed, precision: Precision) -> Finding | None:
     if feed.kind == "dataset":
         return _dataset(observations, lineage, feed, precision) if feed.dtype in NARROW else None
+    if feed.kind == "loader":
+        return _loaded(observations, lineage, feed, precision)
     if feed.kind not in _ARRAYS:
         return None
     if feed.dtype in NARROW:
@@ -100,6 +102,8 @@ def _fed(observations: Observations, lineage: Lineage, feed: events.Feed, precis
             return _laundered(observations, lineage, feed)
         if feed.takes in NARROW and feed.values.max_relative_error and _explicit_throughout(precision):
             return _rounded(observations, feed)
+        if feed.values.nontrivial:
+            return _computed_from_narrow(observations, lineage, feed)
     return None
 
 
@@ -112,9 +116,7 @@ def _narrow(observations: Observations, lineage: Lineage, feed: events.Feed, pre
     if feed.values is None or feed.values.nontrivial == 0:
         return None
     behind = lineage.behind(feed)
-    maker = lineage.first_with(behind, NARROW)
-    if maker is not None and harmless(maker):
-        return None
+    maker = _file_written(lineage, lineage.first_with(behind, NARROW))
     lossy = maker is not None and maker.before == "float64"
     frame = innermost(maker.frames) if maker is not None else innermost(feed.frames)
     what = f"{feed.argument}{feed.path}"
@@ -145,9 +147,7 @@ def _narrow(observations: Observations, lineage: Lineage, feed: events.Feed, pre
 def _laundered(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
     assert feed.values is not None
     behind = lineage.behind(feed)
-    maker = lineage.first_with(behind, NARROW)
-    if maker is not None and harmless(maker):
-        return None
+    maker = _file_written(lineage, lineage.first_with(behind, NARROW))
     if maker is None and (feed.values.fixed_point or feed.values.nontrivial < 8):
         return None
     frame = innermost(maker.frames) if maker is not None else innermost(feed.frames)
@@ -166,6 +166,83 @@ def _laundered(observations: Observations, lineage: Lineage, feed: events.Feed) 
         evidence=[
             history(observations, behind, maker, feed),
             *(loss_measure(maker.before_values) if maker is not None else []),
+            *(code_at(observations, frame) if frame is not None else []),
+        ],
+        remedies=[_keep_double(observations, frame, maker)],
+    )
+
+
+def _file_written(lineage: Lineage, maker: events.Array | None) -> events.Array | None:
+    """The earlier line that wrote the float32 file which the maker reads, when this run wrote it; else the maker."""
+    if maker is None or not maker.call.endswith("memmap") or "w+" in maker.text:
+        return maker
+    written = [
+        array
+        for array in lineage.arrays
+        if array.call.endswith("memmap") and "w+" in array.text and array.dtype in NARROW and array.t < maker.t
+    ]
+    return written[-1] if written else maker
+
+
+def _computed_from_narrow(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
+    """The fed values use all their bits, but were computed from values that had lost digits on the way."""
+    behind = lineage.behind(feed)
+    lost = [
+        array
+        for array in behind
+        if array.how == "called"
+        and array.dtype in NARROW
+        and array.kind in ("ndarray", "scalar", "tensor")
+        and array.before == "float64"
+        and array.before_values is not None
+        and not harmless(array)
+    ]
+    if not lost:
+        return None
+    maker = lost[0]
+    frame = innermost(maker.frames)
+    return Finding(
+        code="F107",
+        check=NAME,
+        title="the data were computed from values that had been cut to float32",
+        severity=Severity.ERROR,
+        grade=Grade.INFERRED,
+        summary=f"{feed.argument}{feed.path} is float64 and uses all its bits, but what it was computed from lost digits"
+        f" in “{maker.text[:60]}”.",
+        location=location_of(observations, frame),
+        related=_feed_related(observations, feed, frame),
+        evidence=[
+            history(observations, behind, maker, feed),
+            *loss_measure(maker.before_values),
+            *(code_at(observations, frame) if frame is not None else []),
+        ],
+        remedies=[_keep_double(observations, frame, maker)],
+    )
+
+
+def _loaded(observations: Observations, lineage: Lineage, feed: events.Feed, precision: Precision) -> Finding | None:
+    """A generator or dataset object of the user's whose function makes or reads float32 arrays."""
+    if feed.loader is None or precision.floatx != "float64":
+        return None
+    behind = lineage.behind(feed)
+    maker = lineage.first_with(behind, NARROW)
+    if maker is None or harmless(maker) or maker.kind not in ("ndarray", "tensor"):
+        return None
+    frame = innermost(maker.frames)
+    return Finding(
+        code="F103",
+        check=NAME,
+        title=f"the batches are made from {maker.dtype} arrays",
+        severity=Severity.ERROR,
+        grade=Grade.INFERRED,
+        summary=f"The batches that {feed.call} takes from {feed.scope} are made from {maker.dtype}: “{maker.text[:60]}”.",
+        location=location_of(observations, frame),
+        related=[
+            *_feed_related(observations, feed, frame),
+            *related(observations, feed.loader, "yields the batches"),
+        ],
+        evidence=[
+            history(observations, behind, maker, feed),
             *(code_at(observations, frame) if frame is not None else []),
         ],
         remedies=[_keep_double(observations, frame, maker)],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from f64doctor.checks.inputs import set_floatx_remedy
 from f64doctor.checks.intent import NARROW, Wish, asks_lower, wish_of
 from f64doctor.checks.outcome import could_not_look
 from f64doctor.checks.precision import Precision, is_container, is_narrow_layer, precision_of
-from f64doctor.checks.showing import code_at, location_of, loss_measure, plural, related
+from f64doctor.checks.showing import code_at, location_of, loss_measure, plural, related, statement_around
 from f64doctor.observe import Frame, Observations, Run, events, innermost
 from f64doctor.report import (
     CheckResult,
@@ -85,7 +87,7 @@ def _judge(observations: Observations, run: Run, wish: Wish, precision: Precisio
     if home is not None and narrow:
         return [home]
 
-    reset = _reset(observations, run, settings, floatx64, narrow)
+    reset = _reset(observations, run, settings, floatx64, precision)
     if reset is not None:
         findings.append(reset)
     explained = {layer.serial for layer in narrow if reset is not None}
@@ -152,16 +154,19 @@ def _reset(
     run: Run,
     settings: list[events.Setting],
     floatx64: events.Setting | None,
-    narrow: list[events.Created],
+    precision: Precision,
 ) -> Finding | None:
-    """A later setting took float64 away before layers were made."""
-    if floatx64 is None or not narrow:
+    """A later setting took float64 away before layers were made, or before the model was trained."""
+    narrow = precision.narrow
+    if floatx64 is None or not (narrow or precision.floatx in NARROW):
         return None
     after = [s for s in settings if s.t > floatx64.t and asks_lower(s.value) and s.kind in ("floatx", "policy")]
-    first_narrow = min(layer.t for layer in narrow)
-    culprit = next((s for s in after if s.t < first_narrow), None)
+    trained = min((fed.t for fed in run.all(events.Feed)), default=float("inf"))
+    bitten = min((layer.t for layer in narrow), default=trained)
+    culprit = next((s for s in after if s.t < bitten), None)
     if culprit is None or any(layer.t < floatx64.t for layer in narrow):
         return None
+    what = f"{plural(len(narrow), 'layer')} came to be" if narrow else "training: the data are rounded on entry"
     frame = innermost(culprit.frames)
     return Finding(
         code="F209",
@@ -169,7 +174,7 @@ def _reset(
         title=f"float64 is taken back: {culprit.name}({culprit.value!r}) is called later",
         severity=Severity.ERROR,
         grade=Grade.OBSERVED,
-        summary=f"float64 was set, and then {culprit.name}({culprit.value!r}) before {plural(len(narrow), 'layer')} came to be.",
+        summary=f"float64 was set, and then {culprit.name}({culprit.value!r}) before {what}.",
         location=location_of(observations, frame),
         related=related(observations, innermost(floatx64.frames), "float64 was asked for here"),
         evidence=[_timeline(observations, run, culprit), *(code_at(observations, frame) if frame else [])],
@@ -240,14 +245,15 @@ def _move_remedy(
         return Remedy("call set_floatx before the first layer is made, right after the import of keras", why=why)
     # The line of the user's own script that leads to the first layer is the one to go before.
     chain = [f for f in (latch.frames if latch is not None else [first]) if f.file == frame.file] or [first]
-    target = chain[0]
+    first_line, last_line = statement_around(observations, chain[0])
+    target = msgspec.structs.replace(chain[0], line=first_line)
     setting, blocking = observations.text(frame.file, frame.line), observations.text(target.file, target.line)
     place = f"line {target.line}" if target.file == frame.file else f"{observations.shown(target.file)}:{target.line}"
     return Remedy(
         f"move line {frame.line} above {place}, before whatever builds layers",
         why=why,
         before=f"{blocking}\n{setting}" if setting else "",
-        after=f"{setting}\n{blocking}" if setting else "",
+        after=f"{setting}\n{blocking}{' …' if last_line > first_line else ''}" if setting else "",
     )
 
 

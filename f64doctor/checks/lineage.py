@@ -127,6 +127,8 @@ class Lineage:
                 if (e := self._latest(n, here, feed.scope, 1 << 60)) is not None and e.same_as == made.serial
             ]
             return [made, *named]
+        if feed.loader is not None:
+            return self._named(feed.uses, [feed.loader], feed.scope, 1 << 60)
         found: list[events.Array] = []
         if feed.frames:
             here = feed.frames[-1]
@@ -165,6 +167,8 @@ def harmless(array: events.Array) -> bool:
     """Whether the values are known and float32 holds them exactly: integers, labels, short binary fractions."""
     if array.before_values is not None and array.before == "float64":
         return array.before_values.max_relative_error == 0.0
+    if array.call.rsplit(".", 1)[-1] in ("empty", "empty_like", "memmap"):
+        return False  # a container: what it holds when it is made says nothing
     return (
         array.values is not None
         and array.values.sampled > 0

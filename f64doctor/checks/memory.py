@@ -203,11 +203,11 @@ def _two_gigabytes(observations: Observations, failure: events.Failure, frame: F
         severity=Severity.ERROR,
         grade=Grade.OBSERVED,
         summary="TensorFlow stores a constant of a tf.function in its graph, and no graph may exceed 2 GB"
-        + (
-            ": the same array in float32 would just fit, so doubling it is what broke it."
-            if half_fits
-            else "; a size limit, not a matter of precision."
-        ),
+        + {
+            None: ".",
+            True: ": the same array in float32 would fit, so doubling it is what broke it.",
+            False: "; in float32 it would not fit either.",
+        }[half_fits],
         location=location_of(observations, frame),
         related=related(observations, failure.frames[0], "called from here") if len(failure.frames) > 1 else [],
         evidence=[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 
 from f64doctor.observe import Frame, Observations, events
@@ -27,6 +28,22 @@ def code_at(observations: Observations, frame: Frame, title: str = "where", cont
             [frame.line],
         )
     ]
+
+
+def statement_around(observations: Observations, frame: Frame) -> tuple[int, int]:
+    """The first and last line of the simple statement that spans a line: code is moved before statements, not into them."""
+    try:
+        tree = ast.parse("\n".join(observations.lines(frame.file)))
+    except (SyntaxError, ValueError, RecursionError):
+        return frame.line, frame.line
+    spans = [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt)
+        and not hasattr(node, "body")
+        and node.lineno <= frame.line <= (node.end_lineno or node.lineno)
+    ]
+    return max(spans, default=(frame.line, frame.line))
 
 
 def related(observations: Observations, frame: Frame | None, note: str) -> list[Related]:

@@ -150,6 +150,7 @@ class Array(Event, frozen=True, tag="array"):
 class Feed(Event, frozen=True, tag="feed"):
     """What was handed to a model. ``made`` is the serial of the array event for the same object, ``path`` its place in a nest.
 
+    ``loader`` is the user's function that yields the batches, when a generator or dataset object was handed over; ``uses`` are the names that it reads.
     ``takes``: the dtype to which this call converts it before the model sees it (None: as it is).
     """
 
@@ -166,6 +167,7 @@ class Feed(Event, frozen=True, tag="feed"):
     made: int | None = None
     uses: list[str] = []
     scope: str = ""
+    loader: Frame | None = None
     library: str = "keras"
     frames: list[Frame] = []
 

@@ -143,7 +143,9 @@ class FeedingWatch:
             kwargs.update(zip(_AFTER_CALLBACKS[call], args[place + 1 :]))
             args = args[:place]
         listed = given if isinstance(given, (list, tuple)) else [given]
-        fit.monitored = [str(m) for m in (getattr(callback, "monitor", None) for callback in listed) if isinstance(m, str)]
+        fit.monitored = [
+            str(m) for m in (getattr(callback, "monitor", None) for callback in listed) if isinstance(m, str)
+        ]
         if given is None:
             kwargs["callbacks"] = [counter]
         elif isinstance(given, (list, tuple)):
@@ -251,6 +253,7 @@ class FeedingWatch:
                     if leaf is None or not _is_loader(leaf):
                         continue
                     described = arrays.Described("loader", "unknown", None)
+                loader, names, scope = self._loader(leaf) if described.kind == "loader" else (None, None, None)
                 converts = call in _ROUNDING and described.kind in ("ndarray", "tensor", "frame", "scalar", "list")
                 self._wire.send(
                     "feed",
@@ -265,11 +268,21 @@ class FeedingWatch:
                     takes=floatx if converts and described.dtype in arrays.FLOATS else None,
                     floatx=floatx,
                     made=self._recorder.makers.of(leaf),
-                    uses=reads.get(argument, reads.get(position, [])),
-                    scope=here["function"] if here["function"] != "<module>" else "",
+                    uses=reads.get(argument, reads.get(position, [])) if names is None else names,
+                    scope=scope if scope is not None else here["function"] if here["function"] != "<module>" else "",
+                    loader=loader,
                     library=library.name,
                     frames=frames,
                 )
+
+    def _loader(self, value: Any) -> tuple[Optional[dict[str, Any]], Optional[list[str]], Optional[str]]:
+        """The user's function that yields the batches, the names that it reads, and its scope; None where Keras or a package yields them."""
+        code = getattr(value, "gi_code", None) or getattr(getattr(type(value), "__getitem__", None), "__code__", None)
+        if code is None or stack.owner(code.co_filename) != stack.USER:
+            return None, None, None
+        frame = stack.frame_facts(code.co_filename, code.co_firstlineno, code.co_name)
+        scope = code.co_name if hasattr(value, "gi_code") else type(value).__name__ + "." + code.co_name
+        return frame, self._compiler.names_in(frame["file"], code.co_firstlineno, code.co_name), scope
 
     def direct_call(self, library: KerasLibrary, model: Any, args: Any, kwargs: Any) -> None:
         """The script itself calls a layer or model on data."""
@@ -348,8 +361,8 @@ def _counter_class(base: type) -> type:
 
         def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
             self._evaluated += 1
-            if self._watch.evaluation_step_ended(self._evaluated):
-                # Keras 3 looks at this flag; Keras 2 has none, and evaluates on.
+            # Keras 3 looks at this flag; Keras 2 has none, and evaluates on.
+            if hasattr(self.model, "stop_evaluating") and self._watch.evaluation_step_ended(self._evaluated):
                 self.model.stop_evaluating = True
 
     _counters[base] = StepCounter

@@ -445,9 +445,12 @@ class _Reader:
         # An array that was filled after it was made has another content by now: those that are alive are looked at as they are.
         np = sys.modules["numpy"]
         for array, serial in self._recorder.makers.arrays():
-            if array.dtype == np.float32 and array.size == constant.size:
-                if np.array_equal(array.ravel(), constant.ravel().astype(np.float32)):
-                    return serial
+            if (
+                array.dtype == np.float32
+                and array.size == constant.size
+                and np.array_equal(array.ravel(), constant.ravel().astype(np.float32))
+            ):
+                return serial
         return None
 
     def _joins(self, op: Any, dtype: str) -> Optional[dict[str, Any]]:

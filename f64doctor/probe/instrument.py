@@ -376,15 +376,30 @@ class Compiler:
             self._failed("instrumenting " + os.path.basename(path), error)
             return plain
 
-    def arguments(self, path: str, line: int, function: str) -> dict[str, list[str]]:
-        """The names read by each argument (by position as text, or by keyword) of the call of ``function`` that spans this line."""
+    def _tree(self, path: str) -> Optional[ast.AST]:
         if path not in self._trees:
             try:
                 with open(path, "rb") as file:
                     self._trees[path] = ast.parse(file.read(), path)
-            except Exception:  # noqa: BLE001 - then nothing is known about the call
+            except Exception:  # noqa: BLE001 - then nothing is known about the file
                 self._trees[path] = None
-        tree = self._trees[path]
+        return self._trees[path]
+
+    def names_in(self, path: str, line: int, function: str) -> list[str]:
+        """The names that the function of this name around this line reads."""
+        tree = self._tree(path)
+        for node in ast.walk(tree) if tree is not None else ():
+            if (
+                isinstance(node, ast.FunctionDef)
+                and node.name == function
+                and node.lineno <= line <= (node.end_lineno or node.lineno)
+            ):
+                return names_read(node)
+        return []
+
+    def arguments(self, path: str, line: int, function: str) -> dict[str, list[str]]:
+        """The names read by each argument (by position as text, or by keyword) of the call of ``function`` that spans this line."""
+        tree = self._tree(path)
         best: Optional[ast.Call] = None
         if tree is not None:
             for node in ast.walk(tree):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -58,15 +59,16 @@ async def run_target(
     run = Run(name=name)
     reader, log = Reader(), Log()
     began = time.monotonic()
+    # Pipes of our own for both, rather than asyncio's: its wait() would last until the last holder of the script's stdout is gone.
     read_end, write_end = os.pipe()
+    log_end, stdout_end = os.pipe()
     scratch = tempfile.TemporaryDirectory(prefix="f64doctor-")
     process: asyncio.subprocess.Process | None = None
     group = 0
     events: list[AnyEvent] = []
     lines: list[str] = []
     listeners: list[asyncio.Task[None]] = []
-    pipe_stream: asyncio.StreamReader | None = None
-    transport: asyncio.BaseTransport | None = None
+    transports: list[asyncio.BaseTransport] = []
     try:
         try:
             process = await asyncio.create_subprocess_exec(
@@ -79,7 +81,7 @@ async def run_target(
                 cwd=cwd,
                 env={**environment, "TMPDIR": scratch.name} if "TMPDIR" not in environment else dict(environment),
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
+                stdout=stdout_end,
                 stderr=asyncio.subprocess.STDOUT,
                 pass_fds=(write_end,),
                 start_new_session=True,
@@ -89,14 +91,18 @@ async def run_target(
             yield RunNews(run, [], [], 0.0, None, over=True)
             return
         group = process.pid
-        os.close(write_end)
-        write_end = -1
         loop = asyncio.get_running_loop()
-        pipe_stream = asyncio.StreamReader(limit=2**20)
-        transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(pipe_stream), os.fdopen(read_end, "rb", 0)
-        )
-        read_end = -1
+        streams = []
+        for descriptor in (read_end, log_end):
+            stream = asyncio.StreamReader(limit=2**20)
+            transport, _ = await loop.connect_read_pipe(
+                functools.partial(asyncio.StreamReaderProtocol, stream), os.fdopen(descriptor, "rb", 0)
+            )
+            transports.append(transport)
+            streams.append(stream)
+        os.close(write_end)
+        os.close(stdout_end)
+        read_end = write_end = log_end = stdout_end = -1
 
         async def listen(stream: asyncio.StreamReader, take: object) -> None:
             while data := await stream.read(2**16):
@@ -106,8 +112,7 @@ async def run_target(
                     lines.extend(log.feed(data))
                     del lines[:-LINES_A_NEWS]
 
-        assert process.stdout is not None
-        listeners = [loop.create_task(listen(pipe_stream, reader)), loop.create_task(listen(process.stdout, log))]
+        listeners = [loop.create_task(listen(streams[0], reader)), loop.create_task(listen(streams[1], log))]
         ended = loop.create_task(process.wait())
         timed_out = False
         while not ended.done():
@@ -142,9 +147,9 @@ async def run_target(
             _signal_group(group, signal.SIGKILL)
         for listener in listeners:
             listener.cancel()
-        if transport is not None:
-            transport.close()
-        for descriptor in (read_end, write_end):
+        for opened in transports:
+            opened.close()
+        for descriptor in (read_end, write_end, log_end, stdout_end):
             if descriptor >= 0:
                 os.close(descriptor)
         with contextlib.suppress(OSError):
