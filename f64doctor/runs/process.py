@@ -8,11 +8,11 @@ import functools
 import json
 import os
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -65,6 +65,7 @@ async def run_target(
     scratch = tempfile.TemporaryDirectory(prefix="f64doctor-")
     process: asyncio.subprocess.Process | None = None
     group = 0
+    family: Descendants | None = None
     events: list[AnyEvent] = []
     lines: list[str] = []
     listeners: list[asyncio.Task[None]] = []
@@ -91,6 +92,7 @@ async def run_target(
             yield RunNews(run, [], [], 0.0, None, over=True)
             return
         group = process.pid
+        family = Descendants(group)
         loop = asyncio.get_running_loop()
         streams = []
         for descriptor in (read_end, log_end):
@@ -118,7 +120,7 @@ async def run_target(
         while not ended.done():
             await asyncio.wait([ended], timeout=POLL_SECONDS)
             seconds = time.monotonic() - began
-            resident = _resident(group)
+            resident = family.resident()
             if resident is not None:
                 run.peak_bytes = max(run.peak_bytes or 0, resident)
             if not ended.done() and seconds > time_limit:
@@ -128,6 +130,7 @@ async def run_target(
             yield RunNews(run, _taken(events), _taken(lines), seconds, resident)
         # Children that outlive the script may hold the pipes open: they are ended, and then the pipes run dry.
         _signal_group(group, signal.SIGKILL)
+        family.kill()
         await asyncio.wait(listeners, timeout=GRACE_SECONDS)
         reader.close()
         log.close()
@@ -145,6 +148,8 @@ async def run_target(
             await asyncio.shield(process.wait())
         elif group:
             _signal_group(group, signal.SIGKILL)
+        if family is not None:
+            family.kill()
         for listener in listeners:
             listener.cancel()
         for opened in transports:
@@ -196,17 +201,33 @@ def _judge_end(run: Run, code: int | None, timed_out: bool) -> None:
         run.outcome = "exited" if code else "completed"
 
 
-def _resident(group: int) -> int | None:
-    """Resident bytes of the run's process and its children, or None when it is gone."""
-    import psutil
+class Descendants:
+    """The run's process and all that it was seen to start, also what has left its group since."""
 
-    try:
-        process = psutil.Process(group)
-        total = int(process.memory_info().rss)
-        if sys.platform != "win32":
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._seen: dict[int, Any] = {}
+
+    def resident(self) -> int | None:
+        """Resident bytes of the process and its children, or None when it is gone."""
+        import psutil
+
+        try:
+            process = psutil.Process(self._pid)
+            total = int(process.memory_info().rss)
             for child in process.children(recursive=True):
                 with contextlib.suppress(psutil.Error):
+                    self._seen.setdefault(child.pid, child)
                     total += int(child.memory_info().rss)
-        return total
-    except psutil.Error:
-        return None
+            return total
+        except psutil.Error:
+            return None
+
+    def kill(self) -> None:
+        """End those that are still there; a number that was given to another process since is left alone."""
+        import psutil
+
+        for process in self._seen.values():
+            with contextlib.suppress(psutil.Error):
+                if process.is_running():
+                    process.kill()

@@ -91,6 +91,17 @@ async def test_children_that_outlive_the_script_are_ended(tmp_path: Path) -> Non
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
+async def test_a_child_that_left_the_group_is_ended_too(tmp_path: Path) -> None:
+    source = (
+        "import subprocess, sys, time\n"
+        "sleep = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "print(subprocess.Popen(sleep, start_new_session=True).pid, flush=True)\ntime.sleep(1)\n"
+    )
+    run = await observed(tmp_path, source)
+    pid = int(run.log.splitlines()[-1])
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
 async def test_a_flood_of_output_is_kept_in_bounded_memory(tmp_path: Path) -> None:
     run = await observed(tmp_path, "for i in range(50_000): print('line', i)")
     lines = run.log.splitlines()
