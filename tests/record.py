@@ -2,7 +2,8 @@
 
     python tests/record.py FOLDER [FOLDER …]     # each with train.py and expect.json
 
-Each recording holds the run's events, with the paths of the scratch copy replaced by /job and those of the environment by /venv, and what is expected of the verdict.
+Each recording holds the run's events and what is expected of the verdict. The paths of the scratch copy are replaced by /job, those
+of the environment by /venv, and those of this repository by /f64doctor.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ async def record(case: Path) -> None:
         expect = json.loads((case / "expect.json").read_text())
         kept = {key: expect[key] for key in ("healthy", "check", "where", "fault") if key in expect}
         text = msgspec.json.encode(run).decode().replace(os.path.realpath(work), "/job").replace(str(work), "/job")
-        text = text.replace(sys.prefix, "/venv")
+        text = text.replace(sys.prefix, "/venv").replace(str(Path(__file__).resolve().parent.parent), "/f64doctor")
     body = json.dumps({"expect": kept, "run": json.loads(text)}, separators=(",", ":"), ensure_ascii=False)
     RECORDED.mkdir(exist_ok=True)
     with gzip.GzipFile(RECORDED / f"{case.name}.json.gz", "wb", mtime=0) as file:
