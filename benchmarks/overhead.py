@@ -45,6 +45,8 @@ def seconds(command: list[str], folder: str) -> tuple[float, str]:
     """Wall seconds of one run, and what it printed."""
     began = time.perf_counter()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode not in (0, 3):  # 3: no conclusion without a run. A doctor that did not start would look fast.
+        raise SystemExit(f"{command} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return time.perf_counter() - began, done.stdout
 
 

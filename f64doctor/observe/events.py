@@ -20,7 +20,9 @@ class Values(msgspec.Struct, frozen=True):
     ``nontrivial`` counts the sampled values that need more than 16 significant bits (the others fit in float32 by nature:
     integers, pixels, short binary fractions); ``exact`` counts those of them that equal their float32 rounding.
     ``bits`` is the largest number of significant bits in use (1-53). ``fixed_point`` is true when all sampled values are
-    multiples of one quantum and at most 24 bits wide, as 24-bit audio is. ``max_relative_error`` and ``max_absolute_error`` are what
+    multiples of one quantum and at most 24 bits wide, as 24-bit audio is. ``fractional`` counts the values that are no integers, ``decimals`` is
+    the largest number of significant decimal digits that a value needs (0-17; None: not counted). ``laundered_columns`` are the columns of a matrix
+    that have been through float32 while others have not. ``max_relative_error`` and ``max_absolute_error`` are what
     rounding to float32 does (or did) to them.
     """
 
@@ -30,6 +32,9 @@ class Values(msgspec.Struct, frozen=True):
     exact: int
     bits: int
     fixed_point: bool = False
+    fractional: int = 0
+    decimals: int | None = None
+    laundered_columns: list[int] = []
     max_magnitude: float | None = None
     max_relative_error: float | None = None
     max_absolute_error: float | None = None
@@ -120,6 +125,16 @@ class Created(Event, frozen=True, tag="created"):
     frames: list[Frame] = []
 
 
+class Loaded(Event, frozen=True, tag="loaded"):
+    """Weights came from a file or from another model. Counts by dtype; ``values`` of the float64 ones together, after the loading."""
+
+    call: str
+    model: str = ""
+    weights: dict[str, int] = {}
+    values: Values | None = None
+    frames: list[Frame] = []
+
+
 class Array(Event, frozen=True, tag="array"):
     """A line of the user's code made or named an array, tensor, variable or dataset.
 
@@ -151,6 +166,7 @@ class Feed(Event, frozen=True, tag="feed"):
     """What was handed to a model. ``made`` is the serial of the array event for the same object, ``path`` its place in a nest.
 
     ``loader`` is the user's function that yields the batches, when a generator or dataset object was handed over; ``uses`` are the names that it reads.
+    ``kind`` is that of the object, or ``batch`` for an array that Keras took from the loader.
     ``takes``: the dtype to which this call converts it before the model sees it (None: as it is).
     """
 
@@ -173,7 +189,7 @@ class Feed(Event, frozen=True, tag="feed"):
 
 
 class Fit(Event, frozen=True, tag="fit"):
-    """A training or evaluation call began. Variable counts by dtype; ``layers`` are the serials of the layers of the model.
+    """A training or evaluation call began. Variable counts by dtype; ``layers``, ``losses`` and ``metrics`` are the serials of the model's.
 
     ``monitored`` are the logged values by which callbacks stop training, save models or change the learning rate.
     """
@@ -187,6 +203,7 @@ class Fit(Event, frozen=True, tag="fit"):
     policy: str | None = None
     layers: list[int] = []
     losses: list[int] = []
+    metrics: list[int] = []
     weights: dict[str, int] = {}
     slots: dict[str, int] = {}
     weight_bytes: int = 0
@@ -318,6 +335,7 @@ AnyEvent = (
     | Setting
     | Latch
     | Created
+    | Loaded
     | Array
     | Feed
     | Fit

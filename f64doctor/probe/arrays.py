@@ -38,7 +38,9 @@ class Described:
             return numbers.describe_floats([value])
         if isinstance(value, list):
             return numbers.describe_floats(value)
-        return numbers.describe_array(value)
+        if isinstance(value, _Frame):
+            value = value.sample()
+        return numbers.describe_array(value) if value is not None else None
 
 
 def _dims(shape: Any) -> Optional[list[Optional[int]]]:
@@ -110,7 +112,52 @@ def _frame(value: Any) -> Described:
     else:
         names = [_dtype_name(dtype) for dtype in dtypes.tolist()]
     floats = [name.lower() for name in names if name.lower() in FLOATS]
-    return Described("frame", narrowest(floats) or (names[0] if names else "unknown"), _dims(value.shape))
+    narrow = narrowest(floats)
+    return Described("frame", narrow or (names[0] if names else "unknown"), _dims(value.shape), _Frame(value, narrow))
+
+
+class _Frame:
+    """The float columns of a pandas frame or series, read only when their values are asked for."""
+
+    def __init__(self, frame: Any, dtype: Optional[str]) -> None:
+        self._frame = frame
+        self._dtype = dtype
+
+    def sample(self) -> Any:
+        """A NumPy array of the columns that have the narrowest float dtype, from evenly spaced rows; None when there are none."""
+        frame = self._frame
+        if self._dtype is None:
+            return None
+        if frame.ndim == 2:
+            wanted = [index for index, dtype in enumerate(frame.dtypes.tolist()) if str(dtype).lower() == self._dtype]
+            frame = frame.iloc[:: max(1, len(frame) * len(wanted) // numbers.SAMPLE), wanted]
+        else:
+            frame = frame.iloc[:: max(1, len(frame) // numbers.SAMPLE)]
+        return frame.to_numpy(dtype=self._dtype)
+
+
+def _sparse_tensor(value: Any) -> Described:
+    held = _eager_tensor(value.values) if hasattr(value.values, "numpy") else None
+    return Described("sparse", value.dtype.name, _dims(value.shape), None if held is None else held.value)
+
+
+def _ragged_tensor(value: Any) -> Described:
+    flat = value.flat_values
+    held = _eager_tensor(flat) if hasattr(flat, "numpy") else None
+    return Described("ragged", value.dtype.name, _dims(value.shape), None if held is None else held.value)
+
+
+def _scipy_sparse(value: Any) -> Described:
+    held = getattr(value, "data", None)
+    floats = held is not None and getattr(getattr(held, "dtype", None), "kind", "") == "f"
+    return Described("sparse", value.dtype.name, _dims(value.shape), held if floats else None)
+
+
+def _opened_file(value: Any) -> Described:
+    """An open HDF5 file, one of its datasets, or an .npz archive: what is read from it has been in a file."""
+    dtype = getattr(value, "dtype", None)
+    shape = getattr(value, "shape", None)
+    return Described("file", _dtype_name(dtype) if dtype is not None else "unknown", _dims(shape))
 
 
 def narrowest(names: list[str]) -> Optional[str]:
@@ -156,6 +203,12 @@ def _find_describer(kind: type) -> Optional[_Describer]:
                 return _ndarray
             if name == "generic":
                 return _numpy_scalar
+            if name == "NpzFile":
+                return _opened_file
+        elif root == "h5py" and name in ("File", "Group", "Dataset"):
+            return _opened_file
+        elif root == "scipy" and name in ("spmatrix", "sparray", "_spbase"):
+            return _scipy_sparse
         elif root == "tensorflow":
             if name in ("EagerTensor", "_EagerTensorBase"):
                 return _eager_tensor
@@ -165,6 +218,10 @@ def _find_describer(kind: type) -> Optional[_Describer]:
                 return _tf_variable
             if name == "DatasetV2":
                 return _dataset
+            if name == "SparseTensor":
+                return _sparse_tensor
+            if name == "RaggedTensor":
+                return _ragged_tensor
             if name == "Tensor":
                 return _eager_tensor if hasattr(kind, "numpy") else _symbolic_tensor
         elif root in ("keras", "tf_keras"):

@@ -58,6 +58,7 @@ class FeedingWatch:
         self._bounds = bounds
         self._told: dict[tuple[str, int, str], int] = {}
         self._fits = 0
+        self._loading: Optional[_Loading] = None
 
     def watch(self, library: KerasLibrary) -> None:
         """Watch the training calls of one Keras as its modules are imported."""
@@ -108,6 +109,7 @@ class FeedingWatch:
                 if fit is not None:
                     watch._end(fit)
                 if not nested:
+                    watch._loading = None
                     watch._graphs.examine()
             if call == "train_on_batch":
                 watch._bounds.after_update(("train_on_batch", id(model)), _scalar(result))
@@ -200,8 +202,9 @@ class FeedingWatch:
                 policy=fit.library.policy(),
                 layers=[s for s in (self._objects.serial_of(layer) for layer in _all_layers(model)) if s is not None],
                 losses=[s for s in (self._objects.serial_of(loss) for loss in _losses(model)) if s is not None],
-                weights=_count_dtypes(getattr(model, "weights", ())),
-                slots=_count_dtypes(_variables_of(optimizer)),
+                metrics=[s for s in (self._objects.serial_of(metric) for metric in _metrics(model)) if s is not None],
+                weights=count_dtypes(getattr(model, "weights", ())),
+                slots=count_dtypes(_variables_of(optimizer)),
                 weight_bytes=_bytes(getattr(model, "weights", ())),
                 jit_compile=_flag(getattr(model, "jit_compile", getattr(model, "_jit_compile", None))),
                 optimizer=type(optimizer).__name__ if optimizer is not None else None,
@@ -244,7 +247,6 @@ class FeedingWatch:
             if stack.owner(here["file"]) == stack.USER
             else {}
         )
-        floatx = library.floatx()
         for argument, value in data.items():
             position = str(_DATA.get(call, ("x",)).index(argument)) if argument in _DATA.get(call, ("x",)) else argument
             for path, leaf in list(arrays.named_leaves(value))[:64]:
@@ -254,25 +256,66 @@ class FeedingWatch:
                         continue
                     described = arrays.Described("loader", "unknown", None)
                 loader, names, scope = self._loader(leaf) if described.kind == "loader" else (None, None, None)
+                if described.kind == "loader" and argument == "x":
+                    self._loading = _Loading(library, model, call, frames, loader, names, scope)
                 converts = call in _ROUNDING and described.kind in ("ndarray", "tensor", "frame", "scalar", "list")
-                self._wire.send(
-                    "feed",
+                self._send_feed(
+                    described,
+                    library=library,
+                    model=model,
                     call=call,
                     argument=argument,
-                    kind=described.kind,
-                    dtype=described.dtype,
-                    model=str(getattr(model, "name", "")),
                     path=path,
-                    shape=described.shape,
-                    values=described.values(),
-                    takes=floatx if converts and described.dtype in arrays.FLOATS else None,
-                    floatx=floatx,
+                    takes=converts,
                     made=self._recorder.makers.of(leaf),
                     uses=reads.get(argument, reads.get(position, [])) if names is None else names,
                     scope=scope if scope is not None else here["function"] if here["function"] != "<module>" else "",
                     loader=loader,
-                    library=library.name,
                     frames=frames,
+                )
+
+    def _send_feed(
+        self, described: arrays.Described, library: KerasLibrary, model: Any, takes: bool, **facts: Any
+    ) -> None:
+        floatx = library.floatx()
+        self._wire.send(
+            "feed",
+            kind=facts.pop("kind", described.kind),
+            dtype=described.dtype,
+            model=str(getattr(model, "name", "")),
+            shape=described.shape,
+            values=described.values(),
+            takes=floatx if takes and described.dtype in arrays.FLOATS else None,
+            floatx=floatx,
+            library=library.name,
+            **facts,
+        )
+
+    def took_batch(self, data: dict[str, Any], most: int) -> None:
+        """Keras took a batch from the loader of the present call; the first ``most`` of a call are told."""
+        loading = self._loading
+        if loading is None or loading.batches >= most:
+            return
+        loading.batches += 1
+        for argument, value in data.items():
+            for path, leaf in list(arrays.named_leaves(value))[:64]:
+                described = arrays.describe_numbers(leaf)
+                if described is None:
+                    continue
+                self._send_feed(
+                    described,
+                    library=loading.library,
+                    model=loading.model,
+                    kind="batch",
+                    call=loading.call,
+                    argument=argument,
+                    path=path,
+                    takes=loading.library.generation == 2,
+                    made=self._recorder.makers.of(leaf),
+                    uses=loading.names,
+                    scope=loading.scope,
+                    loader=loading.loader,
+                    frames=loading.frames,
                 )
 
     def _loader(self, value: Any) -> tuple[Optional[dict[str, Any]], Optional[list[str]], Optional[str]]:
@@ -319,6 +362,29 @@ class FeedingWatch:
 
         for name in names:
             rewire.wrap_method(cls, name, around)
+
+
+class _Loading:
+    """The training call that takes its batches from a loader of the user's, and how many of them were told."""
+
+    def __init__(
+        self,
+        library: KerasLibrary,
+        model: Any,
+        call: str,
+        frames: list[dict[str, Any]],
+        loader: Optional[dict[str, Any]],
+        names: Optional[list[str]],
+        scope: Optional[str],
+    ) -> None:
+        self.library = library
+        self.model = model
+        self.call = call
+        self.frames = frames
+        self.loader = loader
+        self.names = names or []
+        self.scope = scope or ""
+        self.batches = 0
 
 
 class _Fit:
@@ -403,12 +469,22 @@ def _losses(model: Any) -> list[Any]:
     return found
 
 
+def _metrics(model: Any) -> list[Any]:
+    """The metric objects that a model was compiled with, wherever this Keras keeps them."""
+    compiled = getattr(model, "_compile_metrics", None) or getattr(model, "compiled_metrics", None)
+    found: list[Any] = []
+    for nest in (getattr(compiled, "_user_metrics", None), getattr(compiled, "_user_weighted_metrics", None)):
+        found.extend(leaf for leaf in arrays.leaves(nest) if leaf is not None and not isinstance(leaf, str))
+    return found
+
+
 def _variables_of(optimizer: Any) -> Any:
     variables = getattr(optimizer, "variables", ())
     return variables() if callable(variables) else variables
 
 
-def _count_dtypes(variables: Any) -> dict[str, int]:
+def count_dtypes(variables: Any) -> dict[str, int]:
+    """How many of these variables have which dtype."""
     counts: dict[str, int] = {}
     for variable in list(variables):
         name = dtype_of(getattr(variable, "dtype", None)) or "unknown"

@@ -213,6 +213,43 @@ class _Instrumenter(ast.NodeTransformer):
         node.value = self.visit(node.value)
         return self._recorded(node, [node.target], node.value, uses)
 
+    def visit_With(self, node: ast.With) -> ast.AST:
+        return self._with(node)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
+        return self._with(node)
+
+    def _with(self, node: Union[ast.With, ast.AsyncWith]) -> ast.AST:
+        uses = [name for item in node.items for name in names_read(item.context_expr)]
+        for item in node.items:
+            item.context_expr = self.visit(item.context_expr)
+        body = [statement for old in node.body for statement in _as_list(self.visit(old))]
+        node.body = [*self._named_on_entry(node, [item.optional_vars for item in node.items], uses), *body]
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        uses = names_read(node.iter)
+        counts = isinstance(node.iter, ast.Call) and _last_name(node.iter.func) == "range"
+        node.iter = self.visit(node.iter)
+        body = [statement for old in node.body for statement in _as_list(self.visit(old))]
+        # A counter is no array: the hottest loops stay as they are.
+        node.body = body if counts else [*self._named_on_entry(node, [node.target], uses), *body]
+        node.orelse = [statement for old in node.orelse for statement in _as_list(self.visit(old))]
+        return node
+
+    def _named_on_entry(
+        self, node: Union[ast.With, ast.AsyncWith, ast.For], targets: Sequence[Optional[ast.expr]], uses: list[str]
+    ) -> list[ast.stmt]:
+        """The recording of names that a ``with`` or ``for`` has just bound; its statement ends where the body begins."""
+        given = [target for target in targets if target is not None]
+        if not given or self._in_class:
+            return []
+        last = max(node.lineno, min(node.body[0].lineno - 1, len(self._lines)))
+        width = len(self._lines[last - 1].encode())
+        header = ast.Pass(lineno=node.lineno, col_offset=node.col_offset, end_lineno=last, end_col_offset=width)
+        recorded = self._recorded(header, given, given[0], uses)
+        return recorded[1:] if isinstance(recorded, list) else []
+
     def visit_match_case(self, node: Any) -> Any:
         node.body = [statement for old in node.body for statement in _as_list(self.visit(old))]
         return node

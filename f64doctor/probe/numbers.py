@@ -10,6 +10,9 @@ from typing import Any, Optional
 # A sample this large settles the question: that so many float64 values are all float32-exact by chance has probability 0.
 SAMPLE = 20_000
 TRIVIAL_BITS = 16
+# Decimal digits are counted on fewer values: writing a number takes a microsecond.
+DECIMALS_SAMPLE = 400
+MOST_COLUMNS = 64
 
 
 def rounded(value: float) -> float:
@@ -28,10 +31,21 @@ def bits_of(value: float) -> int:
     return 53 - ((mantissa & -mantissa).bit_length() - 1)
 
 
+def decimals_of(values: list[float]) -> int:
+    """The largest number of significant decimal digits that one of these finite values needs, from 0 to 17: few, when they were read from text with few."""
+    most = 0
+    for value in values[:DECIMALS_SAMPLE]:
+        digits = repr(value).split("e")[0].replace("-", "").replace(".", "").strip("0")
+        most = max(most, len(digits))
+        if most > 15:
+            break
+    return most
+
+
 def describe_floats(values: list[float], size: Optional[int] = None) -> dict[str, Any]:
     """The facts of ``observe.Values`` for a list of Python floats."""
     finite = [float(v) for v in values[:SAMPLE] if isinstance(v, float) and math.isfinite(v) and v != 0.0]
-    nontrivial = exact = top = 0
+    nontrivial = exact = top = fractional = 0
     quantum = math.inf
     magnitude = relative = absolute = 0.0
     for value in finite:
@@ -40,6 +54,7 @@ def describe_floats(values: list[float], size: Optional[int] = None) -> dict[str
         top = max(top, bits)
         quantum = min(quantum, math.frexp(value)[1] - bits)
         magnitude = max(magnitude, abs(value))
+        fractional += value != int(value)
         if bits > TRIVIAL_BITS:
             nontrivial += 1
             exact += near == value
@@ -52,11 +67,28 @@ def describe_floats(values: list[float], size: Optional[int] = None) -> dict[str
         "nontrivial": nontrivial,
         "exact": exact,
         "bits": top,
+        "fractional": fractional,
+        "decimals": decimals_of(finite),
         "fixed_point": bool(len(finite) > 1 and magnitude / 2.0**quantum <= 2.0**24),
         "max_magnitude": magnitude,
         "max_relative_error": relative,
         "max_absolute_error": absolute,
     }
+
+
+def _laundered_columns(array: Any) -> list[int]:
+    """The columns of a float64 matrix all of whose values have been through float32, where others have not."""
+    if array.ndim != 2 or array.dtype.itemsize != 8 or not 1 < array.shape[1] <= MOST_COLUMNS:
+        return []
+    rows = array[:: max(1, array.shape[0] * array.shape[1] // SAMPLE)]
+    found = []
+    for index in range(array.shape[1]):
+        facts = describe_array(rows[:, index])
+        if facts is None or facts["nontrivial"] < 16 or facts["bits"] < 20 or facts["fixed_point"]:
+            continue
+        if facts["exact"] == facts["nontrivial"]:
+            found.append(index)
+    return found
 
 
 def describe_array(array: Any) -> Optional[dict[str, Any]]:
@@ -83,12 +115,16 @@ def describe_array(array: Any) -> Optional[dict[str, Any]]:
         magnitude = float(np.abs(sample).max())
         quantum = float(np.min(exponent - bits))
         fine = np.isfinite(error)
+        exact = int((nontrivial & (near == sample)).sum())
         return {
             "size": size,
             "sampled": count,
             "nontrivial": int(nontrivial.sum()),
-            "exact": int((nontrivial & (near == sample)).sum()),
+            "exact": exact,
+            "laundered_columns": _laundered_columns(array) if 0 < exact < int(nontrivial.sum()) else [],
             "bits": int(bits.max()),
+            "fractional": int((sample != np.rint(sample)).sum()),
+            "decimals": decimals_of(sample[:: max(1, count // DECIMALS_SAMPLE)].tolist()),
             "fixed_point": bool(count > 1 and math.log2(magnitude) - quantum <= 24.0),
             "max_magnitude": magnitude,
             "max_relative_error": float((error[fine] / np.abs(sample[fine])).max()) if fine.any() else None,

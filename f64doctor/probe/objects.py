@@ -45,6 +45,7 @@ class ObjectsWatch:
         else:
             self._imports.after(base + "engine.base_layer", lambda m: self._layers(library, m))
             self._imports.after(base + "losses", lambda m: self._simple(library, m, "Loss", "loss"))
+            self._imports.after(base + "metrics.base_metric", lambda m: self._simple(library, m, "Metric", "metric"))
             self._imports.after(
                 base + "optimizers.optimizer", lambda m: self._simple(library, m, "_BaseOptimizer", "optimizer")
             )

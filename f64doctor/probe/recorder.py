@@ -164,7 +164,8 @@ def _lost(taken: Optional[arrays.Described], given: arrays.Described) -> Optiona
     """The values that a call was given, where comparing them with its result can tell a loss."""
     if taken is None or taken.dtype != "float64":
         return None
-    return taken.values() if arrays.is_narrow(given.dtype) or taken.kind in ("number", "list") else None
+    cut = arrays.is_narrow(given.dtype) or given.dtype.startswith(("int", "uint"))
+    return taken.values() if cut or taken.kind in ("number", "list") else None
 
 
 def _only(value: Any) -> float:

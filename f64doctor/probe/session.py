@@ -11,6 +11,7 @@ import types
 from typing import Any, Optional
 
 from . import failure, stack
+from .batches import BatchesWatch
 from .bounds import BoundReached, Bounds
 from .calls import CallsWatch
 from .failure import FailureWatch
@@ -19,6 +20,7 @@ from .graphs import GraphsWatch
 from .imports import ImportWatch
 from .instrument import Compiler, LocalModules, Sites
 from .keras_state import KerasLibrary
+from .loading import LoadingWatch
 from .objects import ObjectsWatch
 from .recorder import Recorder
 from .settings import SettingsWatch
@@ -49,6 +51,8 @@ class Session:
         self._feeding = FeedingWatch(
             wire, self._imports, self._recorder, self._objects, self._graphs, self._compiler, self._bounds
         )
+        self._batches = BatchesWatch(wire, self._imports, self._feeding)
+        self._loading = LoadingWatch(wire, self._imports)
         self._calls = CallsWatch(wire, self._imports, self._objects, self._graphs, self._feeding)
         self._failure = FailureWatch(wire, self._imports, self._recorder, self._graphs, self._calls)
         self._settings = SettingsWatch(wire, self._imports)
@@ -166,7 +170,7 @@ class Session:
         if name in self._libraries:
             return
         library = self._libraries[name] = KerasLibrary(name, 2 if place == "backend_config" else 3)
-        for watch in (self._settings, self._objects, self._feeding, self._calls):
+        for watch in (self._settings, self._objects, self._feeding, self._batches, self._loading, self._calls):
             watch.watch(library)
 
     def _tensorflow_imported(self, module: Any) -> None:

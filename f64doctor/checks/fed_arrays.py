@@ -1,0 +1,316 @@
+"""Findings about arrays, frames, tensors and files that were handed to a model."""
+
+from __future__ import annotations
+
+from f64doctor.checks.data_remedies import feed_related, keep_double, set_floatx_remedy
+from f64doctor.checks.intent import NARROW
+from f64doctor.checks.lineage import Lineage, harmless
+from f64doctor.checks.precision import Precision
+from f64doctor.checks.showing import code_at, history, location_of, loss_measure
+from f64doctor.observe import Observations, events, innermost
+from f64doctor.report import Evidence, Finding, Grade, Measure, Remedy, Severity
+
+NAME = "inputs"
+ARRAYS = ("ndarray", "tensor", "frame", "scalar", "list", "sparse", "ragged", "batch")
+# What reads numbers as a file stores them, and what reads them from text.
+_STORED = (
+    "load",
+    "memmap",
+    "fromfile",
+    "frombuffer",
+    "read_hdf",
+    "read_parquet",
+    "read_feather",
+    "loadmat",
+    "open_dataset",
+)
+_TEXT = ("loadtxt", "genfromtxt", "read_csv", "read_table", "read_fwf", "read_excel", "fromstring", "read_json")
+# Numbers of so many significant decimal digits fit in float32 as well as text can tell.
+_FEW_DECIMALS = 7
+
+
+def judge(observations: Observations, lineage: Lineage, feed: events.Feed, precision: Precision) -> Finding | None:
+    """What one fed array shows: narrow, laundered, rounded by Keras, computed from narrower values, or truncated."""
+    if feed.dtype in NARROW:
+        return _narrow(observations, lineage, feed, precision)
+    if feed.dtype.startswith(("int", "uint")):
+        return _truncated(observations, lineage, feed)
+    if feed.dtype != "float64" or feed.values is None:
+        return None
+    if feed.values.laundered or feed.values.laundered_columns:
+        found = _laundered(observations, lineage, feed)
+        if found is not None:
+            return found
+    if feed.takes in NARROW and feed.values.max_relative_error and _explicit_throughout(precision):
+        return _rounded(observations, feed)
+    if feed.values.nontrivial:
+        return _computed_from_narrow(observations, lineage, feed) or _few_decimals(observations, lineage, feed)
+    return None
+
+
+def _explicit_throughout(precision: Precision) -> bool:
+    """Every layer is float64 by its own dtype argument: then only the array adapter's floatx is left to round."""
+    return bool(precision.trained) and not precision.narrow and precision.policy != "float64"
+
+
+def _trains(feed: events.Feed) -> bool:
+    """Whether the data reach the loss that is minimised: validation, evaluation and prediction do not."""
+    return feed.argument != "validation_data" and feed.call in ("fit", "train_on_batch", "call")
+
+
+def _proof(
+    observations: Observations, behind: list[events.Array], maker: events.Array | None, feed: events.Feed
+) -> list[Evidence]:
+    """The way of the data, what was lost in numbers, and the line."""
+    frame = innermost(maker.frames) if maker is not None else innermost(feed.frames)
+    return [
+        history(observations, behind, maker, feed),
+        *(loss_measure(maker.before_values) if maker is not None else []),
+        *(code_at(observations, frame) if frame is not None else []),
+    ]
+
+
+def _narrow(observations: Observations, lineage: Lineage, feed: events.Feed, precision: Precision) -> Finding | None:
+    if feed.values is None or feed.values.nontrivial == 0:
+        return None
+    behind = lineage.behind(feed)
+    maker = _file_written(lineage, lineage.first_with(behind, NARROW))
+    lossy = maker is not None and maker.before == "float64"
+    what = f"{feed.argument}{feed.path}"
+    loud = _trains(feed) and (lossy or precision.floatx == "float64")
+    severity = Severity.ERROR if loud else Severity.WARNING
+    if maker is not None and _is_stored(lineage, maker):
+        return _stored_narrow(observations, behind, maker, feed, severity)
+    frame = innermost(maker.frames) if maker is not None else innermost(feed.frames)
+    summary = f"{what} reaches {feed.call} as {feed.dtype}: " + (
+        "its digits were cut before the model saw them."
+        if lossy
+        else "it holds 24 bits a value at most, whatever the model's precision."
+    )
+    return Finding(
+        code="F101",
+        check=NAME,
+        title=f"a {feed.dtype} array is handed to a float64 model",
+        severity=severity,
+        grade=Grade.OBSERVED,
+        summary=summary,
+        location=location_of(observations, frame),
+        related=feed_related(observations, feed, frame),
+        evidence=_proof(observations, behind, maker, feed),
+        remedies=[keep_double(observations, frame, maker)],
+    )
+
+
+def _is_stored(lineage: Lineage, maker: events.Array) -> bool:
+    """Whether the maker reads what a file stores, rather than converting it on the way."""
+    if maker.before == "float64":
+        return False
+    if maker.call.rsplit(".", 1)[-1] in _STORED:
+        return True
+    parents = lineage.parents(maker)
+    return any(parent.kind == "file" or parent.call.rsplit(".", 1)[-1] in _STORED for parent in parents)
+
+
+def _stored_narrow(
+    observations: Observations, behind: list[events.Array], maker: events.Array, feed: events.Feed, severity: Severity
+) -> Finding:
+    frame = innermost(maker.frames)
+    return Finding(
+        code="F109",
+        check=NAME,
+        title=f"the file holds {maker.dtype}, the model is float64",
+        severity=severity,
+        grade=Grade.OBSERVED,
+        summary=f"{feed.argument}{feed.path} is read from a file that stores {maker.dtype}: it holds 24 bits a value at most,"
+        " and no later conversion adds to them.",
+        location=location_of(observations, frame),
+        related=feed_related(observations, feed, frame),
+        evidence=_proof(observations, behind, maker, feed),
+        remedies=[
+            Remedy(
+                "write the file in float64 where it is made, and read it as it is",
+                why="The digits are not in the file. If the numbers were measured or computed to 7 digits anyway, nothing is lost here:"
+                " then float64 cannot make the result more exact than they are.",
+                before=observations.location(frame).snippet if frame is not None else "",
+            )
+        ],
+    )
+
+
+def _laundered(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
+    values = feed.values
+    assert values is not None
+    behind = lineage.behind(feed)
+    maker = _file_written(lineage, lineage.first_with(behind, NARROW))
+    columns = values.laundered_columns
+    if maker is None and not columns and (values.fixed_point or values.nontrivial < 8):
+        return None
+    frame = innermost(maker.frames) if maker is not None else innermost(feed.frames)
+    if columns:
+        named = ", ".join(str(index) for index in columns[:8])
+        said = (
+            f"{feed.argument}{feed.path} is float64, but all values of its column{'s' if len(columns) > 1 else ''} {named}"
+            f" equal their float32 rounding ({values.exact:,} of the {values.nontrivial:,} values that could tell)."
+        )
+    else:
+        said = (
+            f"{feed.argument}{feed.path} is float64, but all {values.nontrivial:,} of its values that could tell equal their float32 rounding:"
+            f" {values.bits} of 53 bits are in use."
+        )
+    return Finding(
+        code="F102",
+        check=NAME,
+        title="the array is float64 in name only: its values have been through float32",
+        severity=Severity.ERROR if _trains(feed) else Severity.WARNING,
+        grade=Grade.OBSERVED,
+        summary=said,
+        location=location_of(observations, frame),
+        related=feed_related(observations, feed, frame),
+        evidence=_proof(observations, behind, maker, feed),
+        remedies=[keep_double(observations, frame, maker)],
+    )
+
+
+def _file_written(lineage: Lineage, maker: events.Array | None) -> events.Array | None:
+    """The earlier line that wrote the float32 file which the maker reads, when this run wrote it; else the maker."""
+    if maker is None or not maker.call.endswith("memmap") or "w+" in maker.text:
+        return maker
+    written = [
+        array
+        for array in lineage.arrays
+        if array.call.endswith("memmap") and "w+" in array.text and array.dtype in NARROW and array.t < maker.t
+    ]
+    return written[-1] if written else maker
+
+
+def _truncated(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
+    """pad_sequences makes int32 unless it is told otherwise, and cuts what stands behind the point."""
+    behind = lineage.behind(feed)
+    maker = next(
+        (
+            array
+            for array in behind
+            if array.call.rsplit(".", 1)[-1] == "pad_sequences"
+            and array.dtype == feed.dtype
+            and array.before == "float64"
+            and array.before_values is not None
+            and array.before_values.fractional
+        ),
+        None,
+    )
+    if maker is None or maker.before_values is None:
+        return None
+    lost = maker.before_values
+    frame = innermost(maker.frames)
+    return Finding(
+        code="F108",
+        check=NAME,
+        title=f"pad_sequences cuts the numbers to {maker.dtype}",
+        severity=Severity.ERROR,
+        grade=Grade.OBSERVED,
+        summary=f"{lost.fractional:,} of the {lost.sampled:,} numbers that were looked at are no integers: pad_sequences makes"
+        f" {maker.dtype} by default, and drops what stands behind the point.",
+        location=location_of(observations, frame),
+        related=feed_related(observations, feed, frame),
+        evidence=[
+            Measure(
+                "numbers cut",
+                lost.fractional,
+                "values",
+                f"{lost.fractional:,} of {lost.sampled:,} have digits behind the point",
+            ),
+            *_proof(observations, behind, maker, feed),
+        ],
+        remedies=[
+            Remedy(
+                'pass dtype="float64" to pad_sequences',
+                why="Its default is int32, whatever the lists hold.",
+                before=observations.location(frame).snippet if frame is not None else "",
+            )
+        ],
+    )
+
+
+def _computed_from_narrow(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
+    """The fed values use all their bits, but were computed from values that had lost digits on the way."""
+    behind = lineage.behind(feed)
+    lost = [
+        array
+        for array in behind
+        if array.how == "called"
+        and array.dtype in NARROW
+        and array.kind in ("ndarray", "scalar", "tensor")
+        and array.before == "float64"
+        and array.before_values is not None
+        and not harmless(array)
+    ]
+    if not lost:
+        return None
+    maker = lost[0]
+    frame = innermost(maker.frames)
+    return Finding(
+        code="F107",
+        check=NAME,
+        title="the data were computed from values that had been cut to float32",
+        severity=Severity.ERROR,
+        grade=Grade.INFERRED,
+        summary=f"{feed.argument}{feed.path} is float64 and uses all its bits, but what it was computed from lost digits"
+        f" in “{maker.text[:60]}”.",
+        location=location_of(observations, frame),
+        related=feed_related(observations, feed, frame),
+        evidence=[
+            history(observations, behind, maker, feed),
+            *loss_measure(maker.before_values),
+            *(code_at(observations, frame) if frame is not None else []),
+        ],
+        remedies=[keep_double(observations, frame, maker)],
+    )
+
+
+def _few_decimals(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
+    """The data were read from text that has no more digits than float32 can hold: float64 stores them, and cannot add to them."""
+    reader = next(
+        (
+            array
+            for array in lineage.behind(feed)
+            if array.call.rsplit(".", 1)[-1] in _TEXT
+            and array.values is not None
+            and array.values.nontrivial >= 8
+            and array.values.decimals is not None
+            and array.values.decimals <= _FEW_DECIMALS
+        ),
+        None,
+    )
+    if reader is None or reader.values is None:
+        return None
+    frame = innermost(reader.frames)
+    digits = reader.values.decimals or 0
+    return Finding(
+        code="F110",
+        check=NAME,
+        title=f"the data were read from text of {digits} digits",
+        severity=Severity.INFO,
+        grade=Grade.OBSERVED,
+        summary=f"No number that was read has more than {digits} significant digits: the data are known to {digits} digits, whatever the dtype."
+        " What is computed from them in float64 is not wrong, only not better known than they are.",
+        location=location_of(observations, frame),
+        related=feed_related(observations, feed, frame),
+        evidence=[
+            Measure("digits in the text", digits, "decimal digits", f"at most {digits} significant digits a number")
+        ],
+    )
+
+
+def _rounded(observations: Observations, feed: events.Feed) -> Finding:
+    frame = innermost(feed.frames)
+    return Finding(
+        code="F104",
+        check=NAME,
+        title="float64 data are rounded to floatx when Keras takes them",
+        severity=Severity.ERROR,
+        grade=Grade.OBSERVED,
+        summary=f"Every layer is float64, but floatx is {feed.takes}: {feed.call} rounds {feed.argument} to it before the first layer.",
+        location=location_of(observations, frame),
+        evidence=[*loss_measure(feed.values), *(code_at(observations, frame) if frame is not None else [])],
+        remedies=[set_floatx_remedy()],
+    )
