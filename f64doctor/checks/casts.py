@@ -454,7 +454,7 @@ def _join_remedy(observations: Observations, frame: Frame, maker: events.Array |
 
 def _constants(observations: Observations, run: Run, lineage: Lineage) -> list[Finding]:
     """Python numbers that passed through float32 on the way to a float64 tensor outside of any traced function."""
-    if run.all(events.Fit):
+    if any(fit.call != "predict" for fit in run.all(events.Fit)):
         return []  # what a model uses is in its graphs
     found = []
     for array in run.all(events.Array):

@@ -55,7 +55,7 @@ def _explicit_throughout(precision: Precision) -> bool:
 
 def _trains(feed: events.Feed) -> bool:
     """Whether the data reach the loss that is minimised: validation, evaluation and prediction do not."""
-    return feed.argument != "validation_data" and feed.call in ("fit", "train_on_batch", "call")
+    return feed.argument != "validation_data" and feed.call in ("fit", "train_on_batch", "call", "step")
 
 
 def _proof(
@@ -143,8 +143,8 @@ def _laundered(observations: Observations, lineage: Lineage, feed: events.Feed) 
     behind = lineage.behind(feed)
     maker = _file_written(lineage, lineage.first_with(behind, NARROW))
     columns = values.laundered_columns
-    if maker is None and not columns and (values.fixed_point or values.nontrivial < 8):
-        return None
+    if maker is None and (columns or values.fixed_point or values.nontrivial < 8):
+        return None  # numbers on a grid, as 24-bit audio is, look the same: without the line that narrowed them they prove nothing
     frame = innermost(maker.frames) if maker is not None else innermost(feed.frames)
     if columns:
         named = ", ".join(str(index) for index in columns[:8])
@@ -265,6 +265,37 @@ def _computed_from_narrow(observations: Observations, lineage: Lineage, feed: ev
         ],
         remedies=[keep_double(observations, frame, maker)],
     )
+
+
+def behind_a_loss(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
+    """What a loop of the script's own differentiates was computed from an array that has been through float32."""
+    for array in lineage.behind(feed):
+        values = array.values
+        if array.dtype != "float64" or values is None or not values.laundered or values.nontrivial < 8:
+            continue
+        behind = lineage.ancestors([array])
+        maker = lineage.first_with(behind, NARROW)
+        if maker is None or maker.kind == "variable":
+            continue
+        frame = innermost(maker.frames)
+        return Finding(
+            code="F102",
+            check=NAME,
+            title="the array is float64 in name only: its values have been through float32",
+            severity=Severity.ERROR,
+            grade=Grade.INFERRED,
+            summary=f"The loss is computed from {array.name or 'an array'}, which is float64, but all {values.nontrivial:,} of its values that could"
+            f" tell equal their float32 rounding: {values.bits} of 53 bits are in use.",
+            location=location_of(observations, frame),
+            related=feed_related(observations, feed, frame),
+            evidence=[
+                history(observations, behind, maker, None),
+                *loss_measure(maker.before_values),
+                *(code_at(observations, frame) if frame is not None else []),
+            ],
+            remedies=[keep_double(observations, frame, maker)],
+        )
+    return None
 
 
 def _few_decimals(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:

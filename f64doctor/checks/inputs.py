@@ -57,9 +57,9 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
 
 def _distinct(feeds: list[events.Feed]) -> list[events.Feed]:
     """One feed for each argument of each call, training first."""
-    order = {"fit": 0, "train_on_batch": 1, "call": 2}
+    order = {"fit": 0, "train_on_batch": 1, "step": 2, "call": 3, "gradient": 4}
     found: dict[tuple[str, str, str, int], events.Feed] = {}
-    for feed in sorted(feeds, key=lambda f: order.get(f.call, 3)):
+    for feed in sorted(feeds, key=lambda f: order.get(f.call, 5)):
         line = feed.frames[-1].line if feed.frames else 0
         found.setdefault((feed.argument, feed.path, feed.dtype + feed.kind, line), feed)
     return list(found.values())
@@ -89,6 +89,8 @@ def _fed(observations: Observations, lineage: Lineage, feed: events.Feed, precis
         return pipelines.dataset(observations, lineage, feed, precision)
     if feed.kind == "loader":
         return pipelines.loader(observations, lineage, feed, precision)
+    if feed.kind == "loss":
+        return fed_arrays.behind_a_loss(observations, lineage, feed)
     if feed.kind in fed_arrays.ARRAYS:
         return fed_arrays.judge(observations, lineage, feed, precision)
     return None

@@ -13,6 +13,11 @@ from f64doctor.report import Finding, Grade, Remedy, Severity
 NAME = "layers"
 
 
+def training_calls(run: Run) -> list[events.Fit]:
+    """The calls in which Keras itself uses a model's losses and metrics."""
+    return [fit for fit in run.all(events.Fit) if fit.call != "predict"]
+
+
 def made_too_early(observations: Observations, run: Run, setting: events.Setting) -> list[Finding]:
     """Losses and metrics that were made before the setting, and are used."""
     found: list[Finding] = []
@@ -32,7 +37,7 @@ def _early(run: Run, setting: events.Setting, role: str) -> list[events.Created]
         for e in run.all(events.Created)
         if e.role == role and e.t < setting.t and e.dtype in NARROW and e.explicit not in NARROW
     ]
-    fits = run.all(events.Fit)
+    fits = training_calls(run)
     used = {serial for fit in fits for serial in (fit.losses if role == "loss" else fit.metrics)}
     known = bool(used) or (role == "metric" and bool(fits))
     return [e for e in early if e.serial in used] or ([] if known else [e for e in early if e.loaded is None])
@@ -95,7 +100,7 @@ def _metric_too_early(
 
 def never_asked(observations: Observations, run: Run) -> list[Finding]:
     """A Keras loss in float32 that a loop of the script's own feeds with float64: Keras rounds both sides before it compares them."""
-    if run.all(events.Fit):
+    if training_calls(run):
         return []  # fit rounds the data as well: the check of the inputs tells that
     narrow = [e for e in run.all(events.Created) if e.role == "loss" and e.dtype in NARROW and e.loaded is None]
     lines = {(e.frames[-1].file, e.frames[-1].line) for e in narrow if e.frames}

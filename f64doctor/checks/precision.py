@@ -33,9 +33,13 @@ def precision_of(run: Run) -> Precision:
     """The precision at the run's first training call; without one, at its last Keras event."""
     created = {event.serial: event for event in run.all(events.Created)}
     fits = run.all(events.Fit)
-    chosen = next((fit for fit in fits if fit.call in TRAINING), fits[0] if fits else None)
-    if chosen is not None:
-        serials = dict.fromkeys(serial for fit in fits for serial in fit.layers)
+    chosen = next((fit for fit in fits if fit.call in TRAINING), None) or next(
+        (fit for fit in fits if fit.call == "evaluate"), fits[0] if fits else None
+    )
+    if chosen is not None and (chosen.call != "predict" or not run.all(events.Step)):
+        serials = dict.fromkeys(
+            serial for fit in fits if fit.call != "predict" or chosen.call == "predict" for serial in fit.layers
+        )
         trained = [created[serial] for serial in serials if serial in created]
         floatx, policy = chosen.floatx, chosen.policy
     else:

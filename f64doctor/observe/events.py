@@ -166,7 +166,8 @@ class Feed(Event, frozen=True, tag="feed"):
     """What was handed to a model. ``made`` is the serial of the array event for the same object, ``path`` its place in a nest.
 
     ``loader`` is the user's function that yields the batches, when a generator or dataset object was handed over; ``uses`` are the names that it reads.
-    ``kind`` is that of the object, or ``batch`` for an array that Keras took from the loader.
+    ``kind`` is that of the object, ``batch`` for an array that Keras took from the loader, or ``loss`` for what a loop of the script's own
+    differentiates. ``call`` is ``step`` for what enters, or is captured by, a traced function of the script's that updates weights.
     ``takes``: the dtype to which this call converts it before the model sees it (None: as it is).
     """
 

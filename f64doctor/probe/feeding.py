@@ -59,6 +59,7 @@ class FeedingWatch:
         self._told: dict[tuple[str, int, str], int] = {}
         self._fits = 0
         self._loading: Optional[_Loading] = None
+        graphs.data = self
 
     def watch(self, library: KerasLibrary) -> None:
         """Watch the training calls of one Keras as its modules are imported."""
@@ -96,8 +97,9 @@ class FeedingWatch:
             if not nested:
                 watch._feeds(library, model, call, args, kwargs, frames)
             fit: Optional[_Fit] = None
-            if call in ("fit", "evaluate"):
+            if call in ("fit", "evaluate", "predict"):
                 fit = watch._begin(library, model, call, frames, nested)
+            if fit is not None and call != "predict":
                 args, kwargs = watch._bounded(library, model, call, args, kwargs, fit, nested)
             if call == "train_on_batch":
                 watch._bounds.before_update(("train_on_batch", id(model)))
@@ -238,9 +240,7 @@ class FeedingWatch:
         if not frames:
             return
         here = frames[-1]
-        key = (here["file"], here["line"], call)
-        self._told[key] = self._told.get(key, 0) + 1
-        if self._told[key] > FEEDS_OF_A_LINE:
+        if not self._fresh(here, call):
             return
         reads = (
             self._compiler.arguments(here["file"], here["line"], function)
@@ -345,6 +345,86 @@ class FeedingWatch:
 
     # -- the script's own loops
 
+    def function_called(self, function: Any, args: Any, kwargs: Any) -> None:
+        """The script called a traced function of its own that updates weights."""
+        try:
+            frames = stack.user_frames()
+            name = str(getattr(function, "__name__", "") or getattr(function, "_name", "") or "function")
+            if not frames or not self._fresh(frames[-1], name):
+                return
+            here = frames[-1]
+            reads = self._compiler.arguments(here["file"], here["line"], name)
+            parameters = list(getattr(getattr(function, "python_function", None), "__code__", _Nothing).co_varnames)
+            if parameters[:1] == ["self"]:
+                del parameters[0]
+            given = [(str(i), parameters[i] if i < len(parameters) else str(i), value) for i, value in enumerate(args)]
+            given += [(key, key, value) for key, value in kwargs.items()]
+            for position, argument, value in given:
+                self._arrays_of(value, argument, "step", reads.get(position, []), frames)
+        except Exception as error:  # noqa: BLE001 - the script must not notice
+            self._wire.trouble("looking at what enters a function", error)
+
+    def captured(self, tensors: list[Any]) -> None:
+        """A traced function holds these tensors from outside; those that a line of the user's made are data."""
+        try:
+            frames = stack.user_frames()
+            for tensor in tensors[:200]:
+                if hasattr(tensor, "numpy") and self._recorder.makers.of(tensor) is not None and frames:
+                    self._arrays_of(tensor, "captured", "step", [], frames)
+        except Exception as error:  # noqa: BLE001 - the script must not notice
+            self._wire.trouble("looking at what a function captured", error)
+
+    def differentiated(self, target: Any) -> None:
+        """The script took the gradient of this with respect to variables: what it was made from is what is trained on."""
+        try:
+            frames = stack.user_frames()
+            made = self._recorder.makers.of(target)
+            described = arrays.describe(target)
+            if not frames or made is None or described is None or not self._fresh(frames[-1], "gradient"):
+                return
+            scope = frames[-1]["function"] if frames[-1]["function"] != "<module>" else ""
+            self._wire.send(
+                "feed",
+                kind="loss",
+                dtype=described.dtype,
+                call="gradient",
+                argument="loss",
+                shape=described.shape,
+                made=made,
+                scope=scope,
+                frames=frames,
+            )
+        except Exception as error:  # noqa: BLE001 - the script must not notice
+            self._wire.trouble("looking at what a loss was made from", error)
+
+    def _fresh(self, here: dict[str, Any], call: str) -> bool:
+        """Whether a line has not yet told all that one line may tell."""
+        key = (here["file"], here["line"], call)
+        self._told[key] = self._told.get(key, 0) + 1
+        return self._told[key] <= FEEDS_OF_A_LINE
+
+    def _arrays_of(self, value: Any, argument: str, call: str, uses: list[str], frames: list[dict[str, Any]]) -> None:
+        """Tell the arrays and eager tensors of a nest that enters a function of the script's own."""
+        here = frames[-1]
+        for path, leaf in list(arrays.named_leaves(value))[:64]:
+            described = arrays.describe(leaf)
+            if described is None or described.kind in ("symbolic", "variable", "file"):
+                continue
+            self._wire.send(
+                "feed",
+                kind=described.kind,
+                dtype=described.dtype,
+                call=call,
+                argument=argument,
+                path=path,
+                shape=described.shape,
+                values=described.values(),
+                made=self._recorder.makers.of(leaf),
+                uses=uses,
+                scope=here["function"] if here["function"] != "<module>" else "",
+                frames=frames,
+            )
+
     def _optimizer(self, cls: type, names: tuple[str, ...]) -> None:
         watch = self
 
@@ -399,6 +479,10 @@ class _Fit:
         self.told = False
         self.monitored: list[str] = []
         self.last = time.perf_counter()
+
+
+class _Nothing:
+    co_varnames = ()
 
 
 _counters: dict[type, type] = {}

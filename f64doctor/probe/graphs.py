@@ -63,6 +63,9 @@ class GraphsWatch:
         self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
         self._intervals: dict[int, tuple[Any, list[tuple[int, int, int, str]]]] = {}
         self._eager: dict[tuple[str, int, str], int] = {}
+        self.data: Any = (
+            None  # who is told what enters a function that trains, what it captured, and what is differentiated
+        )
         self.layers_by_node: dict[str, tuple[int, str]] = {}
 
     def watch(self) -> None:
@@ -108,10 +111,15 @@ class GraphsWatch:
                 if len(watch._fresh) != fresh and not watch._bounds.in_fit:
                     watch.examine()
                 if counts or function in watch._updating:
+                    watch._enters(function, args, kwargs)
                     watch._bounds.after_update(loop, _first_scalar(result))
             return result
 
         rewire.wrap_method(module.Function, "__call__", called)
+
+    def _enters(self, function: Any, args: Any, kwargs: Any) -> None:
+        if self.data is not None and not self._bounds.in_fit:
+            self.data.function_called(function, args, kwargs)
 
     def tracing(self) -> bool:
         """Whether a function is being traced just now."""
@@ -142,6 +150,8 @@ class GraphsWatch:
             loop = ("tape", frames[-1]["file"], frames[-1]["line"]) if frames else ("tape", "", 0)
             watch._bounds.before_update(loop)
             result = original(tape, *args, **kwargs)
+            if watch.data is not None:
+                watch.data.differentiated(target)
             watch._bounds.after_update(loop, _first_scalar(target))
             return result
 
@@ -252,6 +262,8 @@ class GraphsWatch:
                     found.append({key: value for key, value in facts.items() if value is not None})
         found.extend(reader.captured_constants(operations)[: MOST_NARROWINGS - len(found)])
         self._remember_nodes(graph, operations)
+        if self.data is not None:
+            self.data.captured([outer for outer, _ in _captures(graph)])
         role = "dataset" if str(graph.name).startswith("Dataset_") else "function"
         if not dtypes and not found:
             return

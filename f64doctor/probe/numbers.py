@@ -84,7 +84,7 @@ def _laundered_columns(array: Any) -> list[int]:
     found = []
     for index in range(array.shape[1]):
         facts = describe_array(rows[:, index])
-        if facts is None or facts["nontrivial"] < 16 or facts["bits"] < 20 or facts["fixed_point"]:
+        if facts is None or facts["nontrivial"] < 16 or facts["bits"] < 20:
             continue
         if facts["exact"] == facts["nontrivial"]:
             found.append(index)
