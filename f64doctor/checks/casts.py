@@ -8,6 +8,7 @@ from f64doctor.checks.mismatch import Mismatch, mismatch_of
 from f64doctor.checks.outcome import could_not_look
 from f64doctor.checks.precision import Precision, is_container, is_framework, precision_of
 from f64doctor.checks.showing import code_at, history, location_of, loss_measure, plural, related, shape_words
+from f64doctor.checks.variables import is_free_variable
 from f64doctor.observe import Frame, Mention, Observations, Run, events, innermost
 from f64doctor.report import (
     CheckResult,
@@ -387,6 +388,8 @@ def _joins(
     if narrowing.reaches not in _MATTERS or (narrowing.by == "framework" and narrowing.made is None):
         return None
     made = lineage.get(narrowing.made)
+    if made is not None and is_free_variable(narrowing):
+        return None  # what it was born with is told by the check of the layers
     if made is not None and precision.narrow and made.kind == "variable":
         return None
     used = innermost(narrowing.frames)

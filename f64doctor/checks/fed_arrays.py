@@ -53,6 +53,14 @@ def _explicit_throughout(precision: Precision) -> bool:
     return bool(precision.trained) and not precision.narrow and precision.policy != "float64"
 
 
+def _what(lineage: Lineage, feed: events.Feed) -> str:
+    """The data in words: the argument, or the name that a captured tensor has in the script."""
+    if feed.argument != "captured":
+        return f"{feed.argument}{feed.path}"
+    named = [array.name for array in lineage.arrays if array.name and feed.made in (array.serial, array.same_as)]
+    return named[-1] if named else "a captured tensor"
+
+
 def _trains(feed: events.Feed) -> bool:
     """Whether the data reach the loss that is minimised: validation, evaluation and prediction do not."""
     return feed.argument != "validation_data" and feed.call in ("fit", "train_on_batch", "call", "step")
@@ -71,12 +79,16 @@ def _proof(
 
 
 def _narrow(observations: Observations, lineage: Lineage, feed: events.Feed, precision: Precision) -> Finding | None:
-    if feed.values is None or feed.values.nontrivial == 0:
-        return None
     behind = lineage.behind(feed)
     maker = _file_written(lineage, lineage.first_with(behind, NARROW))
     lossy = maker is not None and maker.before == "float64"
-    what = f"{feed.argument}{feed.path}"
+    seen_to_lose = (
+        lossy and maker is not None and maker.before_values is not None and bool(maker.before_values.max_relative_error)
+    )
+    # Half precision uses so few bits that its numbers look trivial: there only the conversion itself is proof.
+    if not seen_to_lose and (feed.values is None or feed.values.nontrivial == 0):
+        return None
+    what = _what(lineage, feed)
     loud = _trains(feed) and (lossy or precision.floatx == "float64")
     severity = Severity.ERROR if loud else Severity.WARNING
     if maker is not None and _is_stored(lineage, maker):
@@ -149,12 +161,12 @@ def _laundered(observations: Observations, lineage: Lineage, feed: events.Feed) 
     if columns:
         named = ", ".join(str(index) for index in columns[:8])
         said = (
-            f"{feed.argument}{feed.path} is float64, but all values of its column{'s' if len(columns) > 1 else ''} {named}"
+            f"{_what(lineage, feed)} is float64, but all values of its column{'s' if len(columns) > 1 else ''} {named}"
             f" equal their float32 rounding ({values.exact:,} of the {values.nontrivial:,} values that could tell)."
         )
     else:
         said = (
-            f"{feed.argument}{feed.path} is float64, but all {values.nontrivial:,} of its values that could tell equal their float32 rounding:"
+            f"{_what(lineage, feed)} is float64, but all {values.nontrivial:,} of its values that could tell equal their float32 rounding:"
             f" {values.bits} of 53 bits are in use."
         )
     return Finding(
@@ -254,7 +266,7 @@ def _computed_from_narrow(observations: Observations, lineage: Lineage, feed: ev
         title="the data were computed from values that had been cut to float32",
         severity=Severity.ERROR,
         grade=Grade.INFERRED,
-        summary=f"{feed.argument}{feed.path} is float64 and uses all its bits, but what it was computed from lost digits"
+        summary=f"{_what(lineage, feed)} is float64 and uses all its bits, but what it was computed from lost digits"
         f" in “{maker.text[:60]}”.",
         location=location_of(observations, frame),
         related=feed_related(observations, feed, frame),

@@ -61,7 +61,8 @@ def _distinct(feeds: list[events.Feed]) -> list[events.Feed]:
     found: dict[tuple[str, str, str, int], events.Feed] = {}
     for feed in sorted(feeds, key=lambda f: order.get(f.call, 5)):
         line = feed.frames[-1].line if feed.frames else 0
-        found.setdefault((feed.argument, feed.path, feed.dtype + feed.kind, line), feed)
+        which = f"{feed.path}#{feed.made}" if feed.argument == "captured" else feed.path
+        found.setdefault((feed.argument, which, feed.dtype + feed.kind, line), feed)
     return list(found.values())
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from f64doctor.checks import global_settings, loaded, losses
+from f64doctor.checks import global_settings, loaded, losses, variables
 from f64doctor.checks.data_remedies import set_floatx_remedy
 from f64doctor.checks.intent import NARROW, Wish, wish_of
 from f64doctor.checks.outcome import could_not_look
-from f64doctor.checks.precision import Precision, is_narrow_layer, precision_of
+from f64doctor.checks.precision import Precision, precision_of
 from f64doctor.checks.showing import code_at, location_of, plural
 from f64doctor.checks.timeline import lines_of, rounding, timeline
 from f64doctor.observe import Observations, Run, events, innermost
@@ -25,6 +25,9 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     created = run.all(events.Created)
     layers = [event for event in created if event.role in ("layer", "input")]
     if not layers and not created:
+        free = variables.narrow_ones(observations, run) if wish.intended else []
+        if free:
+            return CheckResult(NAME, worst(free), f"{plural(len(free), 'finding')}: F218"), free
         return _without_keras(run, wish), []
     shown = timeline(observations, run, None)
     if not wish.intended:
@@ -62,7 +65,6 @@ def _without_keras(run: Run, wish: Wish) -> CheckResult:
 
 
 def _judge(observations: Observations, run: Run, wish: Wish, precision: Precision) -> list[Finding]:
-    created = run.all(events.Created)
     asked = global_settings.asked_of(run, precision)
     narrow = precision.narrow
     findings: list[Finding] = []
@@ -104,7 +106,9 @@ def _judge(observations: Observations, run: Run, wish: Wish, precision: Precisio
         findings += losses.never_asked(observations, run)
     findings += loaded.layers_brought(observations, run, brought)
     findings += [_explicit(observations, run, layer) for layer in _by_line(own)]
-    findings += _weights(observations, run, created)
+    findings += variables.weights(observations, run)
+    if not narrow:
+        findings += variables.narrow_ones(observations, run)
     if not narrow:
         findings += loaded.weights_brought(observations, run)
     return findings
@@ -170,45 +174,6 @@ def _explicit(observations: Observations, run: Run, layers: list[events.Created]
             )
         ],
     )
-
-
-def _weights(observations: Observations, run: Run, created: list[events.Created]) -> list[Finding]:
-    found = []
-    owners = {event.serial: event for event in created}
-    told: set[tuple[str, int]] = set()
-    for weight in created:
-        owner = owners.get(weight.owner) if weight.owner is not None else None
-        frame = innermost(weight.frames)
-        if (
-            weight.role != "weight"
-            or weight.explicit not in NARROW
-            or frame is None
-            or (frame.file, frame.line) in told
-        ):
-            continue
-        if owner is not None and is_narrow_layer(owner):
-            continue
-        told.add((frame.file, frame.line))
-        found.append(
-            Finding(
-                code="F212",
-                check=NAME,
-                title=f"a weight is {weight.explicit} in a float64 layer",
-                severity=Severity.ERROR,
-                grade=Grade.OBSERVED,
-                summary=f"add_weight asks for {weight.explicit}: Keras casts the weight up where it is used, without a word, and it keeps 24 bits.",
-                location=location_of(observations, frame),
-                evidence=code_at(observations, frame),
-                remedies=[
-                    Remedy(
-                        "drop the dtype: add_weight then follows the layer",
-                        why="A float32 weight is rounded after each update.",
-                        before=observations.location(frame).snippet,
-                    )
-                ],
-            )
-        )
-    return found
 
 
 # -- grouping

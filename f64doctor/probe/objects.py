@@ -56,7 +56,10 @@ class ObjectsWatch:
         def initialised(original: Any, layer: Any, args: Any, kwargs: Any) -> Any:
             result = original(layer, *args, **kwargs)
             # Keras 3 gives an InputLayer its dtype after this: it is noted when its own __init__ is over.
-            if library.generation != 3 or type(layer).__name__ != "InputLayer":
+            late = library.generation == 3 and type(layer).__name__ == "InputLayer"
+            # In Keras 2 a metric is a layer: it is noted as a metric when its own __init__ is over.
+            late = late or (library.generation == 2 and any(base.__name__ == "Metric" for base in type(layer).__mro__))
+            if not late:
                 self.note(library, layer, "layer", kwargs.get("dtype"))
             return result
 
