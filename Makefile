@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --constraint constraints.txt --build-constraint constraints.txt
+# Older TensorFlow, each in an environment of its own; 2.15 is the last with Keras 2, and wants Python 3.9 to 3.11.
+MATRIX := 2.18.1 2.15.1
+MATRIX_PYTHON ?= python3.11
 EXAMPLES := $(sort $(wildcard examples/*.py))
 
 # A stamp says that an environment has what it needs; it is remade when what it was made from changes.
@@ -13,11 +16,12 @@ RUNTIME := $(VENV)/.runtime
 TESTING := $(VENV)/.testing
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check screenshots clean
+.PHONY: help venv demo test test-matrix check screenshots clean
 
 help:
 	@echo "make demo         the doctor on each example: in the wizard here, as reports elsewhere"
 	@echo "make test         all tests"
+	@echo "make test-matrix  the corpus under older TensorFlow: $(MATRIX)"
 	@echo "make check        format, lint, types, import contracts"
 	@echo "make screenshots  pictures of the wizard"
 	@echo "make venv         the environment in $(VENV), with everything for tests and development"
@@ -56,6 +60,17 @@ demo: $(RUNTIME)
 test: $(TESTING)
 	$(BIN)/python -m pytest
 
+$(VENV)-tf%/.made:
+	$(MATRIX_PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install "tensorflow-cpu==$*" pandas
+	@touch $@
+
+test-matrix: $(TESTING) $(MATRIX:%=$(VENV)-tf%/.made)
+	@status=0; for version in $(MATRIX); do \
+		echo "== TensorFlow $$version"; \
+		F64DOCTOR_TEST_PYTHON=$(CURDIR)/$(VENV)-tf$$version/bin/python $(BIN)/python -m pytest tests/test_corpus.py || status=$$?; \
+	done; exit $$status
+
 check: $(TESTING)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -66,5 +81,5 @@ screenshots: $(TESTING)
 	$(BIN)/python screenshots/make.py
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf $(VENV) $(VENV)-tf* build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
