@@ -355,5 +355,5 @@ def _rounded(observations: Observations, feed: events.Feed) -> Finding:
         summary=f"Every layer is float64, but floatx is {feed.takes}: {feed.call} rounds {feed.argument} to it before the first layer.",
         location=location_of(observations, frame),
         evidence=[*loss_measure(feed.values), *(code_at(observations, frame) if frame is not None else [])],
-        remedies=[set_floatx_remedy()],
+        remedies=[set_floatx_remedy(observations)],
     )

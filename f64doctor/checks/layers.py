@@ -149,7 +149,7 @@ def _never_asked(
             *rounding(run),
             *(code_at(observations, frame) if frame else []),
         ],
-        remedies=[set_floatx_remedy()],
+        remedies=[set_floatx_remedy(observations)],
     )
 
 

@@ -145,7 +145,7 @@ def never_asked(observations: Observations, run: Run) -> list[Finding]:
                     why="A Keras loss converts what it is given to its own dtype.",
                     before=frame.text if frame else "",
                 ),
-                set_floatx_remedy(),
+                set_floatx_remedy(observations),
             ],
         )
     ]

@@ -135,7 +135,17 @@ def _own_dtype(thing: Any) -> Optional[str]:
     return None
 
 
-_PASSED_OVER = ("wrapper", "error_handler", "method", "initialised", "around", "weighted", "__call__")
+_PASSED_OVER = (
+    "wrapper",
+    "error_handler",
+    "method",
+    "initialised",
+    "around",
+    "weighted",
+    "__call__",
+    "_wrap_function",
+    "_method_wrapper",
+)
 
 
 def _direct_caller() -> str:
