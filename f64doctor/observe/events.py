@@ -261,6 +261,43 @@ class Graph(Event, frozen=True, tag="graph"):
     frames: list[Frame] = []
 
 
+class Rounding(msgspec.Struct, frozen=True):
+    """What the values that one narrowing operation takes lose: relative errors of rounding them to float32, and the share that is not exact."""
+
+    op: str
+    values: int
+    largest: float = 0.0
+    median: float = 0.0
+    share: float = 0.0
+    shape: list[int | None] = []
+
+
+class GradientChange(msgspec.Struct, frozen=True):
+    """How far a gradient is from what it would be without the narrowing: the largest difference, relative to its largest entry ``scale``."""
+
+    variable: str
+    scale: float = 0.0
+    relative: float | None = None
+
+
+class Damage(Event, frozen=True, tag="damage"):
+    """A traced step, computed again on a batch as traced and with every float made double. ``why_not``: why that could not be done.
+
+    ``basis``: which batch, in words. ``loss``, ``loss_promoted``: the mean of what was differentiated.
+    ``left``: types of the operations that have no float64 form and stay float32 in the promoted copy.
+    """
+
+    graph: str
+    seconds: float = 0.0
+    basis: str = ""
+    loss: float | None = None
+    loss_promoted: float | None = None
+    left: list[str] = []
+    gradients: list[GradientChange] = []
+    narrowings: list[Rounding] = []
+    why_not: str = ""
+
+
 class EagerCast(Event, frozen=True, tag="eager_cast"):
     """A cast from double to something narrower that ran outside of any traced function."""
 
@@ -342,6 +379,7 @@ AnyEvent = (
     | Fit
     | Step
     | Graph
+    | Damage
     | EagerCast
     | Failure
     | Memory

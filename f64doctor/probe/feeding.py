@@ -8,6 +8,7 @@ from typing import Any, Optional
 
 from . import arrays, rewire, stack
 from .bounds import Bounds
+from .damage import Feeds
 from .graphs import GraphsWatch
 from .imports import ImportWatch
 from .instrument import Compiler
@@ -99,6 +100,8 @@ class FeedingWatch:
             fit: Optional[_Fit] = None
             if call in ("fit", "evaluate", "predict"):
                 fit = watch._begin(library, model, call, frames, nested)
+            if fit is not None and call == "fit":
+                fit.data = _data_of(args, kwargs)
             if fit is not None and call != "predict":
                 args, kwargs = watch._bounded(library, model, call, args, kwargs, fit, nested)
             if call == "train_on_batch":
@@ -109,6 +112,7 @@ class FeedingWatch:
             finally:
                 watch._bounds.in_fit -= 1
                 if fit is not None:
+                    fit.data = None
                     watch._end(fit)
                 if not nested:
                     watch._loading = None
@@ -170,6 +174,7 @@ class FeedingWatch:
         if fit.done == 1:
             self._graphs.examine()
             self._tell_fit(fit)
+            self._measure(lambda inputs: _batch_of_fit(fit, self._loading, inputs))
         if self._bounds.reached(fit.done):
             self._bounds.tell("each fit was ended after {} steps".format(self._bounds.steps))
             return True
@@ -297,6 +302,8 @@ class FeedingWatch:
         if loading is None or loading.batches >= most:
             return
         loading.batches += 1
+        if loading.first is None:
+            loading.first = tuple(data.values())
         for argument, value in data.items():
             for path, leaf in list(arrays.named_leaves(value))[:64]:
                 described = arrays.describe_numbers(leaf)
@@ -357,12 +364,19 @@ class FeedingWatch:
             parameters = list(getattr(getattr(function, "python_function", None), "__code__", _Nothing).co_varnames)
             if parameters[:1] == ["self"]:
                 del parameters[0]
+            if self._graphs.damage.pending():
+                kept = _leaves_in_order((list(args), kwargs))
+                self._measure(lambda inputs: _batch_of_call(kept, inputs))
             given = [(str(i), parameters[i] if i < len(parameters) else str(i), value) for i, value in enumerate(args)]
             given += [(key, key, value) for key, value in kwargs.items()]
             for position, argument, value in given:
                 self._arrays_of(value, argument, "step", reads.get(position, []), frames)
         except Exception as error:  # noqa: BLE001 - the script must not notice
             self._wire.trouble("looking at what enters a function", error)
+
+    def _measure(self, feeds_of: Any) -> None:
+        if self._graphs.damage.pending():
+            self._graphs.damage.measure(feeds_of)
 
     def captured(self, tensors: list[Any]) -> None:
         """A traced function holds these tensors from outside; those that a line of the user's made are data."""
@@ -465,6 +479,7 @@ class _Loading:
         self.names = names or []
         self.scope = scope or ""
         self.batches = 0
+        self.first: Any = None
 
 
 class _Fit:
@@ -478,11 +493,66 @@ class _Fit:
         self.nested = False
         self.told = False
         self.monitored: list[str] = []
+        self.data: Any = None
         self.last = time.perf_counter()
 
 
 class _Nothing:
     co_varnames = ()
+
+
+def _data_of(args: Any, kwargs: Any) -> dict[str, Any]:
+    """What a fit was given, for as long as it runs."""
+    names = ("x", "y", "batch_size")
+    return {
+        **dict(zip(names, args)),
+        **{n: kwargs[n] for n in (*names, "sample_weight", "class_weight") if n in kwargs},
+    }
+
+
+def _leaves_in_order(nest: Any) -> list[Any]:
+    """The leaves of a nest in the order in which TensorFlow flattens it: dictionaries by their sorted keys."""
+    if isinstance(nest, dict):
+        try:
+            keys = sorted(nest)
+        except TypeError:
+            keys = list(nest)
+        return [leaf for key in keys for leaf in _leaves_in_order(nest[key])]
+    if isinstance(nest, (list, tuple)):
+        return [leaf for item in nest for leaf in _leaves_in_order(item)]
+    return [] if nest is None else [nest]
+
+
+def _batch_of_fit(fit: _Fit, loading: Optional[_Loading], inputs: list[Any]) -> Any:
+    """The first batch of a fit for the inputs of its traced step, or a sentence why it is not known."""
+    if loading is not None:
+        if loading.first is None:
+            return "the first batch of the loader was not seen"
+        leaves, words = _leaves_in_order(loading.first), "the first batch that the loader yielded"
+    else:
+        data = fit.data or {}
+        given = [arrays.describe(leaf) for leaf in _leaves_in_order(data.get("x"))]
+        if any(described is None or described.kind == "dataset" for described in given):
+            return "a pipeline's batches are not known without drawing from it"
+        leaves = _leaves_in_order([data.get("x"), data.get("y"), data.get("sample_weight")])
+        rows = data.get("batch_size") or 32
+        words = "the first {} rows that were given to fit".format(rows)
+        leaves = [leaf.iloc[:rows].to_numpy() if hasattr(leaf, "iloc") else leaf[:rows] for leaf in leaves]
+    if len(leaves) != len(inputs):
+        return "the step takes {} arrays, {} were given".format(len(inputs), len(leaves))
+    return Feeds(leaves, words)
+
+
+def _batch_of_call(kept: list[Any], inputs: list[Any]) -> Any:
+    """What a traced function of the script's own was called on, for the inputs of its graph, or a sentence why that is not known."""
+    leaves = []
+    for leaf in kept:
+        described = arrays.describe(leaf)
+        if described is not None and described.kind in ("ndarray", "scalar", "tensor"):
+            leaves.append(leaf)
+    if len(leaves) != len(inputs):
+        return "the function takes {} tensors, {} were given".format(len(inputs), len(leaves))
+    return Feeds(leaves, "what the function was called on first")
 
 
 _counters: dict[type, type] = {}

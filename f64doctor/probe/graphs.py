@@ -10,6 +10,7 @@ from typing import Any, Iterator, Optional
 
 from . import arrays, numbers, rewire, stack
 from .bounds import Bounds
+from .damage import DamageWatch
 from .imports import ImportWatch
 from .recorder import Recorder
 from .wire import Wire
@@ -63,9 +64,9 @@ class GraphsWatch:
         self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
         self._intervals: dict[int, tuple[Any, list[tuple[int, int, int, str]]]] = {}
         self._eager: dict[tuple[str, int, str], int] = {}
-        self.data: Any = (
-            None  # who is told what enters a function that trains, what it captured, and what is differentiated
-        )
+        self.damage = DamageWatch(wire)
+        # Who is told what enters a function that trains, what it captured, and what is differentiated.
+        self.data: Any = None
         self.layers_by_node: dict[str, tuple[int, str]] = {}
 
     def watch(self) -> None:
@@ -78,11 +79,11 @@ class GraphsWatch:
     # -- which graphs there are
 
     def _func_graphs(self, module: ModuleType) -> None:
-        fresh = self._fresh
+        fresh, damage = self._fresh, self.damage
 
         def initialised(original: Any, graph: Any, args: Any, kwargs: Any) -> Any:
             result = original(graph, *args, **kwargs)
-            if len(fresh) < 5000:
+            if len(fresh) < 5000 and not damage.measuring:
                 fresh.append(weakref.ref(graph))
             return result
 
@@ -141,11 +142,15 @@ class GraphsWatch:
         def gradient(original: Any, tape: Any, args: Any, kwargs: Any) -> Any:
             sources = args[1] if len(args) > 1 else kwargs.get("sources")
             target = args[0] if args else kwargs.get("target")
-            if watch._bounds.in_fit or not _any_variable(sources):
+            traced = watch.tracing()
+            if (watch._bounds.in_fit and not traced) or not _any_variable(sources):
                 return original(tape, *args, **kwargs)
-            if watch.tracing():
-                watch.mark_update()
-                return original(tape, *args, **kwargs)
+            if traced:
+                if not watch._bounds.in_fit:
+                    watch.mark_update()
+                result = original(tape, *args, **kwargs)
+                watch.damage.differentiated(target, sources, result)
+                return result
             frames = stack.user_frames(most=1)
             loop = ("tape", frames[-1]["file"], frames[-1]["line"]) if frames else ("tape", "", 0)
             watch._bounds.before_update(loop)
@@ -261,6 +266,10 @@ class GraphsWatch:
                     facts["layer_name"] = layer_name or None
                     found.append({key: value for key, value in facts.items() if value is not None})
         found.extend(reader.captured_constants(operations)[: MOST_NARROWINGS - len(found)])
+        by_name = {op.name: op for op in operations}
+        self.damage.narrows(
+            graph, [by_name[facts["op"]] for facts in found if _may_cost(facts) and facts["op"] in by_name]
+        )
         self._remember_nodes(graph, operations)
         if self.data is not None:
             self.data.captured([outer for outer, _ in _captures(graph)])
@@ -286,6 +295,13 @@ class GraphsWatch:
             serial, name = self._layer_of(graph, index)
             if serial is not None:
                 self.layers_by_node[op.name] = (serial, name)
+
+
+def _may_cost(facts: dict[str, Any]) -> bool:
+    """Whether a narrowing is worth measuring: it is somebody's, and it is not seen to reach nothing."""
+    return facts["reaches"] not in ("nothing", "metric") and (
+        facts["by"] != stack.FRAMEWORK or facts["kind"] == "narrows"
+    )
 
 
 def _count_of(graph: Any) -> int:

@@ -1,0 +1,194 @@
+"""Findings about the exception that ended the run: two dtypes that met, or an operation that takes no float64."""
+
+from __future__ import annotations
+
+from f64doctor.checks.lineage import Lineage
+from f64doctor.checks.mismatch import Mismatch, mismatch_of
+from f64doctor.checks.precision import is_container, is_framework
+from f64doctor.checks.showing import code_at, history, location_of, related, shape_words
+from f64doctor.checks.traced import layer_of
+from f64doctor.observe import Frame, Observations, Run, events, innermost
+from f64doctor.report import Finding, Grade, Message, Remedy, Severity, Table
+
+NAME = "casts"
+
+
+def refused(observations: Observations, run: Run, lineage: Lineage) -> list[Finding]:
+    """The run failed because two dtypes met, or because an operation does not take float64."""
+    mismatch = mismatch_of(run)
+    if mismatch is None or (
+        mismatch.odd is not None and mismatch.odd.source == "input" and _was_fed(run, mismatch.odd)
+    ):
+        return []
+    failure = mismatch.failure
+    layer = layer_of(run, failure.layer)
+    raised = innermost(failure.frames)
+    entry = _entries(run)
+    inside_user_code = raised is not None and (raised.file, raised.line) not in entry
+    message = Message(failure.type, _core_of(failure.message))
+    if (
+        layer is not None
+        and is_framework(layer)
+        and not is_container(layer)
+        and not (inside_user_code and layer.cls == "Lambda")
+    ):
+        frame = innermost(layer.frames)
+        return [_framework_refuses(observations, mismatch, layer, frame, raised, message)]
+    if mismatch.odd is not None:
+        return [_odd_operand(observations, lineage, mismatch, raised, entry, message)]
+    frame = raised
+    return [
+        Finding(
+            code="F404",
+            check=NAME,
+            title=f"{mismatch.operation or 'the operation'} does not take float64",
+            severity=Severity.ERROR,
+            grade=Grade.OBSERVED,
+            summary=f"{mismatch.operation or 'This operation'} "
+            + (
+                "has no float64 kernel here."
+                if mismatch.kind == "no-kernel"
+                else "takes narrower floats only, on any device."
+            ),
+            location=location_of(observations, frame),
+            evidence=[message, *(code_at(observations, frame) if frame else [])],
+            remedies=[
+                Remedy(
+                    "use an operation that exists in float64, or compute this step from basic ones (matmul, reduce_mean, slicing)",
+                    why="A cast to float32 around it would make the error go away, and the digits too.",
+                )
+            ],
+        )
+    ]
+
+
+def _was_fed(run: Run, operand: events.Operand) -> bool:
+    return any(feed.dtype == operand.dtype for feed in run.all(events.Feed))
+
+
+def _framework_refuses(
+    observations: Observations,
+    mismatch: Mismatch,
+    layer: events.Created,
+    frame: Frame | None,
+    raised: Frame | None,
+    message: Message,
+) -> Finding:
+    return Finding(
+        code="F405",
+        check=NAME,
+        title=f"{layer.cls} of this Keras does not work in float64",
+        severity=Severity.ERROR,
+        grade=Grade.OBSERVED,
+        summary=(
+            f"{layer.cls} “{layer.name}” fails in float64: "
+            + (
+                f"{mismatch.operation} has no float64 kernel."
+                if mismatch.kind != "mismatch"
+                else "inside, it mixes float32 constants with float64 tensors."
+            )
+        ),
+        location=location_of(observations, frame),
+        related=related(observations, raised, "raised from here") if raised != frame else [],
+        evidence=[message, *(code_at(observations, frame) if frame else [])],
+        remedies=[
+            Remedy(
+                f"replace {layer.cls} by operations that exist in float64, or do its work outside the model in NumPy",
+                why="The fault is in the framework: no setting of the script makes this layer work in float64.",
+                before=observations.location(frame).snippet if frame else "",
+            )
+        ],
+    )
+
+
+def _odd_operand(
+    observations: Observations,
+    lineage: Lineage,
+    mismatch: Mismatch,
+    raised: Frame | None,
+    entry: set[tuple[str, int]],
+    message: Message,
+) -> Finding:
+    odd = mismatch.odd
+    assert odd is not None
+    made = lineage.get(odd.made)
+    behind = lineage.ancestors([made]) if made is not None else []
+    maker = lineage.first_with(behind, frozenset({odd.dtype})) if made is not None else None
+    frame: Frame | None = None
+    if maker is not None:
+        frame = innermost(maker.frames)
+    if frame is None and odd.frames and odd.source != "input":
+        last = odd.frames[-1]
+        frame = (
+            last
+            if (last.file, last.line) not in entry
+            or raised is None
+            or (raised.file, raised.line) == (last.file, last.line)
+            else None
+        )
+    frame = frame or raised
+    what = {
+        "constant": "a constant without a dtype is float32",
+        "random": "random numbers without a dtype are float32",
+        "variable": "a variable was made in float32",
+        "captured": "a tensor was made in float32",
+        "cast": "a cast to float32",
+    }.get(odd.source, f"a {odd.dtype} operand")
+    text = observations.location(frame).snippet if frame else ""
+    return Finding(
+        code="F406",
+        check=NAME,
+        title=f"{odd.dtype} meets float64 in {mismatch.operation or 'one operation'}, and the run fails",
+        severity=Severity.ERROR,
+        grade=Grade.OBSERVED,
+        summary=f"{what[0].upper()}{what[1:]}: operand {odd.name!r} {shape_words(odd.shape)} of "
+        f"{mismatch.operation or 'the operation'} is {odd.dtype}, the other float64.",
+        location=location_of(observations, frame),
+        related=related(observations, raised, "raised here")
+        if raised is not None and frame is not None and (raised.file, raised.line) != (frame.file, frame.line)
+        else [],
+        evidence=[
+            message,
+            Table(
+                "operands",
+                ["operand", "dtype", "shape", "made by"],
+                [[o.name, o.dtype, shape_words(o.shape), o.source] for o in mismatch.failure.operands[:6]],
+            ),
+            *([history(observations, behind, maker, None)] if behind else []),
+            *(code_at(observations, frame) if frame else []),
+        ],
+        remedies=[_dtype_remedy(text, maker.call if maker is not None else "")],
+    )
+
+
+def _dtype_remedy(text: str, call: str) -> Remedy:
+    why = "TensorFlow gives Python numbers float32 unless it is told otherwise; set_floatx reaches Keras only."
+    if "cast" in text and "float32" in text:
+        return Remedy(
+            "cast to the dtype of what it meets (x.dtype, self.compute_dtype) instead of float32", why=why, before=text
+        )
+    if "where(" in text:
+        return Remedy(
+            "give the numbers a dtype: tf.where(c, tf.constant(a, x.dtype), tf.constant(b, x.dtype))",
+            why=why,
+            before=text,
+        )
+    return Remedy(
+        "pass dtype: tf.float64, or better the dtype of what it meets (x.dtype, self.compute_dtype)",
+        why=why,
+        before=text,
+    )
+
+
+def _core_of(message: str) -> str:
+    lines = [line for line in message.replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines() if line.strip()]
+    return "\n".join(lines)[:900]
+
+
+def _entries(run: Run) -> set[tuple[str, int]]:
+    """The user's lines that hand over to Keras: below them the work is Keras's own."""
+    found = set()
+    for event in run.events:
+        if isinstance(event, (events.Feed, events.Fit)) and event.frames:
+            found.add((event.frames[-1].file, event.frames[-1].line))
+    return found
