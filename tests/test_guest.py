@@ -48,7 +48,9 @@ optimizer = tf.keras.optimizers.SGD(0.1)
 @tf.function
 def step():
     with tf.GradientTape() as tape:
-        loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 1.0))
+        noise = tf.random.normal((32, 1), stddev=0.1, dtype=tf.float64)
+        rounded = tf.cast(tf.cast(tf.matmul(x, w), tf.float32), tf.float64)
+        loss = tf.reduce_mean(tf.square(rounded + noise - 1.0))
     optimizer.apply_gradients([(tape.gradient(loss, w), w)])
     return loss
 

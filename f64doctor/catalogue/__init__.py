@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import cache
 from importlib import resources
@@ -40,6 +41,21 @@ def codes() -> list[str]:
 def is_page(name: str) -> bool:
     """True for the file name of a page: a code, as ``F203``, and ``.md``."""
     return name.endswith(SUFFIX) and name.startswith("F") and name[1:-3].isdigit()
+
+
+@cache
+def framework_items() -> dict[str, str]:
+    """What Keras and TensorFlow do in float32 under float64, by name, each with a way round it (empty where none is needed).
+
+    Source: framework_float32.json, measured by benchmarks/framework_float32.py.
+    """
+    text = (resources.files(__package__) / "framework_float32.json").read_text(encoding="utf-8")
+    return {name: str(item["way_round"]) for name, item in json.loads(text)["items"].items()}
+
+
+def way_round(name: str) -> str:
+    """What to use in float64 instead of a class or function of Keras or TensorFlow; empty when nothing is known."""
+    return next((way for item, way in framework_items().items() if way and item.split("(")[0] == name), "")
 
 
 def family(prefix: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from f64doctor.catalogue import way_round
 from f64doctor.checks.damage import Cost, Damages
 from f64doctor.checks.intent import NARROW
 from f64doctor.checks.lineage import Lineage
@@ -81,7 +82,11 @@ def _narrows(
         evidence=[*(cost.evidence or [_half_ulp()]), *(code_at(observations, made) if made else [])],
         remedies=[
             Remedy(
-                f"replace {layer.cls} by float64 operations (a matrix product, slicing and averaging), or use an option of it that stays in float64",
+                f"instead of {layer.cls}: "
+                + (
+                    way_round(layer.cls)
+                    or "float64 operations (a matrix product, slicing and averaging), or an option of it that stays in float64"
+                ),
                 why="The narrowing is in TensorFlow's kernel: no dtype setting reaches it.",
                 before=observations.location(made).snippet if made else "",
             )

@@ -199,10 +199,12 @@ def _twice(
                 math_ops.cast(tensor, "float64") if tensor.dtype.name in ("float32", "float16", "bfloat16") else tensor
             )
 
-        wide_mapping = {name: doubled(value) for name, value in mapping.items()}
-        wide_mapping.update({name + ":0": doubled(value) for name, value in zip(drawn, draws)})
         wide_definition, widened, left = promotion.promoted(definition, nodes, random, rounded)
         stayed.update(left)
+        wide_mapping = {name: doubled(value) for name, value in mapping.items()}
+        wide_mapping.update({name + ":0": doubled(value) for name, value in zip(drawn, draws)})
+        read = {source.split(":", 1)[0] for node in wide_definition.node for source in node.input}
+        wide_mapping = {name: value for name, value in wide_mapping.items() if name.split(":", 1)[0] in read}
         wide = importer.import_graph_def(
             wide_definition,
             input_map=wide_mapping,
