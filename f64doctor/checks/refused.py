@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from f64doctor.catalogue import way_round
 from f64doctor.checks.lineage import Lineage
 from f64doctor.checks.mismatch import Mismatch, mismatch_of
 from f64doctor.checks.precision import is_container, is_framework
@@ -93,7 +94,8 @@ def _framework_refuses(
         evidence=[message, *(code_at(observations, frame) if frame else [])],
         remedies=[
             Remedy(
-                f"replace {layer.cls} by operations that exist in float64, or do its work outside the model in NumPy",
+                f"instead of {layer.cls}: "
+                + (way_round(layer.cls) or "operations that exist in float64, or its work outside the model in NumPy"),
                 why="The fault is in the framework: no setting of the script makes this layer work in float64.",
                 before=observations.location(frame).snippet if frame else "",
             )
