@@ -8,7 +8,7 @@ from f64doctor.checks.outcome import could_not_look
 from f64doctor.checks.precision import precision_of
 from f64doctor.checks.refused import refused
 from f64doctor.checks.showing import code_at, location_of, loss_measure, plural, shape_words
-from f64doctor.checks.traced import called_from, constants, traced
+from f64doctor.checks.traced import called_from, constants, scalars, traced
 from f64doctor.observe import Frame, Mention, Observations, Run, events, innermost
 from f64doctor.report import CheckResult, Evidence, Finding, Grade, Location, Remedy, Severity, Status, Table, worst
 
@@ -29,6 +29,7 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     findings = refused(observations, run, lineage)
     findings += traced(observations, run, lineage, graphs, precision)
     findings += constants(observations, run, lineage)
+    findings += scalars(observations, run, lineage)
     findings += _eager(observations, run)
     findings = _one_a_place(findings)
     loud = [finding for finding in findings if finding.severity is not Severity.INFO]

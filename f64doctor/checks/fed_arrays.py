@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from f64doctor.checks.data_remedies import feed_related, keep_double, set_floatx_remedy
 from f64doctor.checks.intent import NARROW
-from f64doctor.checks.lineage import Lineage, harmless
+from f64doctor.checks.lineage import Lineage, harmless, seen_to_lose
 from f64doctor.checks.precision import Precision
 from f64doctor.checks.showing import code_at, history, location_of, loss_measure
 from f64doctor.observe import Observations, events, innermost
@@ -12,6 +12,7 @@ from f64doctor.report import Evidence, Finding, Grade, Measure, Remedy, Severity
 
 NAME = "inputs"
 ARRAYS = ("ndarray", "tensor", "frame", "scalar", "list", "sparse", "ragged", "batch")
+_COMPUTED = ("ndarray", "scalar", "tensor", "frame")
 # What reads numbers as a file stores them, and what reads them from text.
 _STORED = (
     "load",
@@ -81,12 +82,10 @@ def _proof(
 def _narrow(observations: Observations, lineage: Lineage, feed: events.Feed, precision: Precision) -> Finding | None:
     behind = lineage.behind(feed)
     maker = _file_written(lineage, lineage.first_with(behind, NARROW))
-    lossy = maker is not None and maker.before == "float64"
-    seen_to_lose = (
-        lossy and maker is not None and maker.before_values is not None and bool(maker.before_values.max_relative_error)
-    )
+    lost = maker is not None and seen_to_lose(maker)
+    lossy = lost or (maker is not None and maker.before == "float64")
     # Half precision uses so few bits that its numbers look trivial: there only the conversion itself is proof.
-    if not seen_to_lose and (feed.values is None or feed.values.nontrivial == 0):
+    if not lost and (feed.values is None or feed.values.nontrivial == 0):
         return None
     what = _what(lineage, feed)
     loud = _trains(feed) and (lossy or precision.floatx == "float64")
@@ -185,14 +184,32 @@ def _laundered(observations: Observations, lineage: Lineage, feed: events.Feed) 
 
 def _file_written(lineage: Lineage, maker: events.Array | None) -> events.Array | None:
     """The earlier line that wrote the float32 file which the maker reads, when this run wrote it; else the maker."""
-    if maker is None or not maker.call.endswith("memmap") or "w+" in maker.text:
-        return maker
+    if maker is None:
+        return None
+    if not maker.call.endswith("memmap") or "w+" in maker.text:
+        return dataset_written(lineage, maker)
     written = [
         array
         for array in lineage.arrays
         if array.call.endswith("memmap") and "w+" in array.text and array.dtype in NARROW and array.t < maker.t
     ]
     return written[-1] if written else maker
+
+
+def dataset_written(lineage: Lineage, maker: events.Array) -> events.Array:
+    """The line that created the HDF5 dataset in float32 from which the maker reads, when this run created it; else the maker."""
+    if not any(parent.kind == "file" for parent in lineage.parents(maker)):
+        return maker
+    created = [
+        array
+        for array in lineage.arrays
+        if array.kind == "file"
+        and array.how == "called"
+        and array.dtype in NARROW
+        and array.serial < maker.serial
+        and array.shape == maker.shape
+    ]
+    return created[-1] if created else maker
 
 
 def _truncated(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
@@ -246,37 +263,43 @@ def _truncated(observations: Observations, lineage: Lineage, feed: events.Feed) 
 def _computed_from_narrow(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:
     """The fed values use all their bits, but were computed from values that had lost digits on the way."""
     behind = lineage.behind(feed)
-    lost = [
-        array
-        for array in behind
-        if array.how == "called"
-        and array.dtype in NARROW
-        and array.kind in ("ndarray", "scalar", "tensor")
-        and array.before == "float64"
-        and array.before_values is not None
-        and not harmless(array)
-    ]
-    if not lost:
+    maker = _lost_on_the_way(lineage, behind)
+    if maker is None:
         return None
-    maker = lost[0]
     frame = innermost(maker.frames)
     return Finding(
         code="F107",
         check=NAME,
         title="the data were computed from values that had been cut to float32",
-        severity=Severity.ERROR,
+        severity=Severity.ERROR if _trains(feed) else Severity.WARNING,
         grade=Grade.INFERRED,
-        summary=f"{_what(lineage, feed)} is float64 and uses all its bits, but what it was computed from lost digits"
-        f" in “{maker.text[:60]}”.",
+        summary=f"{_what(lineage, feed)} is float64 and uses all its bits, but what it was computed from "
+        + ("lost digits" if seen_to_lose(maker) else "was float32")
+        + f" in “{maker.text[:60]}”.",
         location=location_of(observations, frame),
         related=feed_related(observations, feed, frame),
-        evidence=[
-            history(observations, behind, maker, feed),
-            *loss_measure(maker.before_values),
-            *(code_at(observations, frame) if frame is not None else []),
-        ],
+        evidence=_proof(observations, behind, maker, feed),
         remedies=[keep_double(observations, frame, maker)],
     )
+
+
+def _lost_on_the_way(lineage: Lineage, behind: list[events.Array]) -> events.Array | None:
+    """The line that narrowed something that these arrays were computed from, or that widened what was narrow before."""
+    for array in behind:
+        if array.how == "called" and array.dtype in NARROW and array.kind in _COMPUTED and seen_to_lose(array):
+            return array
+    for array in behind:
+        values = array.values
+        if array.dtype != "float64" or values is None or not values.laundered or values.nontrivial < 8:
+            continue
+        if values.fixed_point:
+            continue
+        maker = lineage.first_with(lineage.ancestors([array]), NARROW)
+        if maker is not None and maker.kind != "variable" and not harmless(maker):
+            return dataset_written(lineage, maker)
+        if array.how == "called" and array.before in NARROW:
+            return array
+    return None
 
 
 def behind_a_loss(observations: Observations, lineage: Lineage, feed: events.Feed) -> Finding | None:

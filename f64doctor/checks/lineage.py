@@ -160,13 +160,13 @@ class Lineage:
             if not any(p.serial in having and p.serial < array.serial for p in self.parents(array))
         ]
         firsts = [array for array in firsts if not harmless(array)] or firsts
-        return min(firsts, key=lambda array: (not _seen_to_lose(array), array.serial), default=None)
+        return min(firsts, key=lambda array: (not seen_to_lose(array), array.serial), default=None)
 
 
 def harmless(array: events.Array) -> bool:
     """Whether the values are known and float32 holds them exactly: integers, labels, short binary fractions."""
     given = array.before_values
-    if given is not None and array.before == "float64" and (array.values is None or array.values.size == given.size):
+    if given is not None and array.before is not None and (array.values is None or array.values.size == given.size):
         return given.max_relative_error == 0.0
     if array.call.rsplit(".", 1)[-1] in ("empty", "empty_like", "memmap"):
         return False  # a container: what it holds when it is made says nothing
@@ -178,6 +178,7 @@ def harmless(array: events.Array) -> bool:
     )
 
 
-def _seen_to_lose(array: events.Array) -> bool:
+def seen_to_lose(array: events.Array) -> bool:
+    """Whether the call was given numbers that its result does not hold."""
     lost = array.before_values
-    return array.before == "float64" and lost is not None and bool(lost.max_relative_error)
+    return array.before is not None and lost is not None and bool(lost.max_relative_error)

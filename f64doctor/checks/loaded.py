@@ -62,25 +62,31 @@ def weights_brought(observations: Observations, run: Run) -> list[Finding]:
             continue
         told.add((frame.file, frame.line))
         goes_on = any(t > load.t for t in trained)
+        # Weights that were set from another model and are trained on are the way to float64, not a fault; so are a package's pretrained ones.
+        fine = goes_on and not (load.call != "set_weights" and load.call in frame.text)
         found.append(
             Finding(
                 code="F215",
                 check=NAME,
                 title="the weights that were loaded are float64 in name only",
-                severity=Severity.INFO if goes_on else Severity.WARNING,
+                severity=Severity.INFO if fine else Severity.WARNING,
                 grade=Grade.OBSERVED,
                 summary=(
                     f"{load.call} filled float64 variables with numbers that float32 holds: all {load.values.nontrivial:,} that could tell"
                     f" use {load.values.bits} of 53 bits. "
                 )
-                + ("Training goes on from them in float64." if goes_on else "Nothing trains them further in this run."),
+                + (
+                    "Training goes on from them in float64: it begins with 7 digits."
+                    if goes_on
+                    else "Nothing trains them further in this run."
+                ),
                 location=location_of(observations, frame),
                 evidence=[
                     Measure("bits in use", load.values.bits, "bits", exact_words(load.values)),
                     *code_at(observations, frame),
                 ],
                 remedies=[]
-                if goes_on
+                if fine
                 else [
                     Remedy(
                         "save the weights again from a model that was trained in float64, or train on from these in float64",

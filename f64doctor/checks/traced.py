@@ -47,25 +47,8 @@ def _narrows(
             return None
         return _user_narrows(observations, run, narrowing, frame, matters, cost)
     if narrowing.by == "package":
-        if frame is None or not matters:
-            return None
-        return Finding(
-            code="F407",
-            check=NAME,
-            title=f"{narrowing.package} computes in {narrowing.result_dtype}",
-            severity=Severity.WARNING if narrowing.reaches != "weights" else Severity.ERROR,
-            grade=Grade.OBSERVED,
-            summary=f"{narrowing.type} inside the package {narrowing.package} gives {narrowing.result_dtype} from float64,"
-            f" on the way to the {narrowing.reaches}.",
-            location=location_of(observations, frame),
-            evidence=[*cost.evidence, *code_at(observations, frame)],
-            remedies=[
-                Remedy(
-                    f"tell {narrowing.package} to use float64 where it has such an option, or replace this call",
-                    why="The cast is in an installed package, not in the script.",
-                )
-            ],
-        )
+        said = f"{narrowing.type} gives {narrowing.result_dtype} from float64"
+        return _package(observations, narrowing, frame, said, cost) if matters else None
     if not matters or not precision.all_float64 or layer is None or is_container(layer) or not is_framework(layer):
         return None
     made = innermost(layer.frames)
@@ -127,6 +110,32 @@ def _user_narrows(
     )
 
 
+def _package(
+    observations: Observations, narrowing: events.Narrowing, frame: Frame | None, said: str, cost: Cost
+) -> Finding | None:
+    """Narrowing inside an installed package, at the script's line that called it."""
+    if frame is None:
+        return None
+    package = f"{narrowing.package} {narrowing.package_version}".strip()
+    return Finding(
+        code="F407",
+        check=NAME,
+        title=f"{narrowing.package} computes in {narrowing.source_dtype if narrowing.kind == 'joins' else narrowing.result_dtype}",
+        severity=Severity.ERROR if narrowing.reaches == "weights" else Severity.WARNING,
+        grade=Grade.OBSERVED,
+        summary=f"Inside the package {package} {said}, on the way to the"
+        f" {'weights' if narrowing.reaches == 'weights' else 'result'}{cost.words}.",
+        location=location_of(observations, frame),
+        evidence=[*cost.evidence, *code_at(observations, frame)],
+        remedies=[
+            Remedy(
+                f"tell {narrowing.package} to use float64 where it has such an option, or replace this call",
+                why="The cast is in an installed package, not in the script.",
+            )
+        ],
+    )
+
+
 def _is_monitored(run: Run, narrowing: events.Narrowing) -> bool:
     """Whether the narrowing is in a metric of the user's by which a callback stops training or changes its course."""
     monitored = {name.removeprefix("val_") for fit in run.all(events.Fit) for name in fit.monitored}
@@ -146,6 +155,9 @@ def _joins(
     if narrowing.reaches not in _MATTERS or (narrowing.by == "framework" and narrowing.made is None):
         return None
     made = lineage.get(narrowing.made)
+    if narrowing.by == "package" and made is None:
+        said = f"a number made in {narrowing.source_dtype} joins a float64 computation"
+        return _package(observations, narrowing, innermost(narrowing.frames), said, cost)
     if made is not None and is_free_variable(narrowing):
         return None  # what it was born with is told by the check of the layers
     if made is not None and precision.narrow and made.kind == "variable":
@@ -236,6 +248,36 @@ def constants(observations: Observations, run: Run, lineage: Lineage) -> list[Fi
                     summary=f"{array.call} makes a float32 tensor of a Python number first: the float64 tensor that comes out has 24 of 53 bits.",
                     location=location_of(observations, frame),
                     evidence=[*loss_measure(given), *code_at(observations, frame)],
+                    remedies=[join_remedy(observations, frame, array)],
+                )
+            )
+    return found
+
+
+def scalars(observations: Observations, run: Run, lineage: Lineage) -> list[Finding]:
+    """NumPy scalars that were rounded to float32 and from which the loss of a loop of the script's own was computed, operation by operation."""
+    found = []
+    for feed in run.all(events.Feed):
+        if feed.kind != "loss":
+            continue
+        for array in lineage.behind(feed):
+            lost = array.before_values
+            frame = innermost(array.frames)
+            if array.kind != "scalar" or array.how != "called" or array.dtype not in NARROW or frame is None:
+                continue
+            if lost is None or not lost.max_relative_error:
+                continue
+            found.append(
+                Finding(
+                    code="F403",
+                    check=NAME,
+                    title="a constant that is float32 joins the float64 computation",
+                    severity=Severity.ERROR,
+                    grade=Grade.INFERRED,
+                    summary=f"“{array.text[:60]}” rounds a number to {array.dtype}; the loss is computed from it, in float64.",
+                    location=location_of(observations, frame),
+                    related=related(observations, innermost(feed.frames), "differentiated here"),
+                    evidence=[*loss_measure(lost), *code_at(observations, frame)],
                     remedies=[join_remedy(observations, frame, array)],
                 )
             )

@@ -241,6 +241,7 @@ class Narrowing(msgspec.Struct, frozen=True):
     reaches: str
     source: str = ""
     package: str = ""
+    package_version: str = ""
     shape: list[int | None] | None = None
     layer: int | None = None
     layer_name: str = ""

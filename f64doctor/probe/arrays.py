@@ -136,6 +136,25 @@ class _Frame:
         return frame.to_numpy(dtype=self._dtype)
 
 
+def whole_numbers(value: Any) -> Optional[dict[str, Any]]:
+    """The facts of ``observe.Values`` for an array, tensor or series of integers, or None when it cannot be read."""
+    np = sys.modules.get("numpy")
+    if np is None:
+        return None
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    elif hasattr(value, "numpy"):
+        value = value.numpy()
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        return None
+    return (
+        numbers.describe_array(array[:: max(1, len(array) // numbers.SAMPLE)].astype(np.float64))
+        if array.ndim
+        else None
+    )
+
+
 def _sparse_tensor(value: Any) -> Described:
     held = _eager_tensor(value.values) if hasattr(value.values, "numpy") else None
     return Described("sparse", value.dtype.name, _dims(value.shape), None if held is None else held.value)

@@ -264,6 +264,7 @@ class GraphsWatch:
                     serial, layer_name = self._layer_of(graph, index)
                     facts["layer"] = serial
                     facts["layer_name"] = layer_name or None
+                    facts["package_version"] = stack.version_of(facts.get("package", ""))
                     found.append({key: value for key, value in facts.items() if value is not None})
         found.extend(reader.captured_constants(operations)[: MOST_NARROWINGS - len(found)])
         by_name = {op.name: op for op in operations}

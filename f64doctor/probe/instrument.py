@@ -144,6 +144,18 @@ def names_read(node: ast.AST) -> list[str]:
     return list(found)[:40]
 
 
+def _reads_from_outside(tree: ast.AST) -> dict[str, list[str]]:
+    """For each function of a module's top level: the names that it reads and does not make itself."""
+    found: dict[str, list[str]] = {}
+    for node in getattr(tree, "body", ()):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        own = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+        own |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
+        found[node.name] = [name for name in names_read(node) if name.split(".")[0] not in own]
+    return found
+
+
 def _dotted(node: ast.AST) -> Optional[str]:
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -156,8 +168,9 @@ def _dotted(node: ast.AST) -> Optional[str]:
 
 
 class _Instrumenter(ast.NodeTransformer):
-    def __init__(self, path: str, source: str, sites: Sites) -> None:
+    def __init__(self, path: str, source: str, sites: Sites, functions: dict[str, list[str]]) -> None:
         self._path = path
+        self._functions = functions
         self._lines = source.splitlines()
         self._sites = sites
         self._scope: list[str] = []
@@ -319,6 +332,14 @@ class _Instrumenter(ast.NodeTransformer):
         ast.copy_location(call.args[0], value)
         return ast.copy_location(call, value)
 
+    def _also_behind(self, uses: list[str]) -> list[str]:
+        """With the names that a statement reads, those that the module's own functions among them read, two calls deep."""
+        found = dict.fromkeys(uses)
+        for _ in range(2):
+            for name in [name for name in found if name in self._functions]:
+                found.update(dict.fromkeys(self._functions[name]))
+        return list(found)[:60]
+
     def _site(
         self, node: ast.AST, line: int, how: str, names: list[str], call: str, uses: list[str], text: str = ""
     ) -> int:
@@ -332,7 +353,7 @@ class _Instrumenter(ast.NodeTransformer):
                 call,
                 text or _text_of(self._lines, node),
                 ".".join(self._scope),
-                uses,
+                self._also_behind(uses),
             )
         )
 
@@ -406,7 +427,8 @@ class Compiler:
                 return plain
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                tree: Any = _Instrumenter(path, text, self._sites).visit(ast.parse(source, path))
+                tree: Any = ast.parse(source, path)
+                tree = _Instrumenter(path, text, self._sites, _reads_from_outside(tree)).visit(tree)
                 ast.fix_missing_locations(tree)
                 return _with_recorder(compile(tree, path, "exec", dont_inherit=True), self._sites)
         except Exception as error:  # noqa: BLE001 - RecursionError and whatever odd source may bring

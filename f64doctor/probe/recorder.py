@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import weakref
 from typing import Any, Optional
 
 from . import arrays, stack
@@ -13,6 +12,7 @@ from .wire import Wire
 
 CALLERS_OF_A_LINE = 12
 MOST_EVENTS = 3000
+MOST_PENDING = 32
 
 
 class Recorder:
@@ -57,12 +57,10 @@ class Recorder:
             self._leave()
 
     def before(self, number: int, value: Any) -> None:
-        """A call is about to convert this value."""
-        try:
-            kept: Any = weakref.ref(value)
-        except TypeError:
-            kept = value if isinstance(value, (float, list, tuple)) else None
-        self._pending[(threading.get_ident(), number)] = kept
+        """A call is about to convert this value; it is kept until the call has returned, so that it can still be described then."""
+        if len(self._pending) > MOST_PENDING:
+            self._pending.clear()  # of calls that raised
+        self._pending[(threading.get_ident(), number)] = value
 
     def after(self, number: int, site: Site, value: Any) -> None:
         """A call gave this value."""
@@ -70,8 +68,6 @@ class Recorder:
         if not self._enter():
             return
         try:
-            if isinstance(before, weakref.ref):
-                before = before()
             self._note(number, site, value, "", before)
         except Exception as error:  # noqa: BLE001 - the script must not notice
             self._wire.trouble("recording a call", error)
@@ -84,8 +80,9 @@ class Recorder:
         if described is None and last == "FloatList":
             described = arrays.Described("message", "float32", None)
         if described is None:
-            if isinstance(value, (list, tuple)) and 0 < len(value) <= 16 and site.how == "assigned":
-                for index, item in enumerate(value):
+            if isinstance(value, (list, tuple)) and value and site.how == "assigned":
+                # Of many only the first is looked at: the others are most likely made by the same line.
+                for index, item in enumerate(value if len(value) <= 16 else value[:1]):
                     if arrays.describe(item) is not None:
                         self._note(number, site, item, "{}[{}]".format(name, index))
             return
@@ -110,6 +107,8 @@ class Recorder:
             serial = self._told[key] = self._serial
         earlier = self.makers.of(value)
         values = described.values()
+        if earlier is None and described.kind == "scalar" and described.dtype == "float32" and site.how == "assigned":
+            earlier = self.makers.of_scalar(float(value))  # a number has no identity that lasts
         if described.dtype == "float32" and hasattr(described.value, "tobytes"):
             if earlier is None and site.how == "assigned":
                 # What this run wrote to a file and reads back is another object with the same numbers.
@@ -130,7 +129,7 @@ class Recorder:
             text=site.text,
             call=site.call,
             before=taken.dtype if taken else None,
-            before_values=_lost(taken, described),
+            before_values=_lost(taken, described, before),
             shape=described.shape,
             values=values,
             scope=site.scope,
@@ -163,9 +162,13 @@ class Recorder:
         return serial
 
 
-def _lost(taken: Optional[arrays.Described], given: arrays.Described) -> Optional[dict[str, Any]]:
+def _lost(taken: Optional[arrays.Described], given: arrays.Described, before: Any) -> Optional[dict[str, Any]]:
     """The values that a call was given, where comparing them with its result can tell a loss."""
-    if taken is None or taken.dtype != "float64":
+    if taken is None:
+        return None
+    if taken.dtype in ("int64", "uint64", "int32", "uint32") and arrays.is_narrow(given.dtype):
+        return arrays.whole_numbers(before)  # above 2**24 float32 has no place for each of them
+    if taken.dtype != "float64":
         return None
     cut = arrays.is_narrow(given.dtype) or given.dtype.startswith(("int", "uint"))
     return taken.values() if cut or taken.kind in ("number", "list") else None

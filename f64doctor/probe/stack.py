@@ -62,6 +62,12 @@ def package_of(path: str) -> str:
     return ""
 
 
+def version_of(package: str) -> Optional[str]:
+    """The version of a package that the script has imported, as it says itself, or None."""
+    version = getattr(sys.modules.get(package), "__version__", None)
+    return version if isinstance(version, str) else None
+
+
 def frame_facts(path: str, line: int, function: str) -> dict[str, Any]:
     """A frame as it is sent."""
     whole = absolute(path)
@@ -105,15 +111,17 @@ def author(summaries: Iterable[Any]) -> tuple[str, str, list[dict[str, Any]]]:
     user = [frame_facts(f.filename, f.lineno or 0, f.name) for f in frames if owner(f.filename) == USER][-12:]
     if last_user < 0:
         return FRAMEWORK, "", user
+    # The innermost that works on its own account wrote it: an optimizer of Keras's that a package calls is still Keras's work.
+    found = (USER, "")
     for frame in frames[last_user + 1 :]:
         whose = owner(frame.filename)
         if whose == PACKAGE:
             name = package_of(frame.filename)
             if name not in ("numpy", "wrapt", "six", "absl", "optree", "tree"):
-                return PACKAGE, name, user
-        if whose == FRAMEWORK and _works_by_itself(frame.filename):
-            return FRAMEWORK, "", user
-    return USER, "", user
+                found = (PACKAGE, name)
+        elif whose == FRAMEWORK and _works_by_itself(frame.filename):
+            found = (FRAMEWORK, "")
+    return found[0], found[1], user
 
 
 _OWN_WORK = tuple(
