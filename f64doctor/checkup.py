@@ -187,6 +187,7 @@ async def _run(
         time_limit=settings.time_limit,
         hide_devices=name == CPU_ONLY,
         shown=target.shown if settings.cwd is None else target.path,
+        allow_writes=settings.allow_writes,
     )
     async with aclosing(process) as news:
         async for item in news:
