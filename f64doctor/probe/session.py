@@ -16,6 +16,7 @@ from .calls import CallsWatch
 from .failure import FailureWatch
 from .feeding import FeedingWatch
 from .graphs import GraphsWatch
+from .guest import Guest
 from .imports import ImportWatch
 from .instrument import Compiler, LocalModules, Sites
 from .keras_state import KerasLibrary
@@ -26,10 +27,16 @@ from .wire import PROTOCOL, Wire
 
 
 def main(options: str, target: str, arguments: list[str]) -> None:
-    """Run ``target`` with its arguments. ``options`` is JSON: fd, steps (null: no bound), hide (ignore what the script
-    says about visible devices). Leaves with the script's own exit status."""
+    """Run ``target`` with its arguments. Leaves with the script's own exit status.
+
+    ``options`` is JSON: fd, steps (null: no bound), hide (ignore what the script says about visible devices), scratch (a folder for what is
+    held back; without it nothing is), guarded (the kernel confines the process).
+    """
     chosen = json.loads(options)
-    Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide"))).run(target, arguments)
+    session = Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide")))
+    if chosen.get("scratch"):
+        session.hold_back(chosen["scratch"], bool(chosen.get("guarded")))
+    session.run(target, arguments)
 
 
 class Session:
@@ -53,6 +60,12 @@ class Session:
         self._failure = FailureWatch(wire, self._imports, self._recorder, self._graphs, self._calls)
         self._settings = SettingsWatch(wire, self._imports)
         self._libraries: dict[str, KerasLibrary] = {}
+        self._guest: Optional[Guest] = None
+
+    def hold_back(self, scratch: str, guarded: bool) -> None:
+        """Let nothing of what the script writes, deletes and sends become real."""
+        self._guest = Guest(scratch, guarded, self._wire, self._imports)
+        self._guest.hold_back()
 
     # -- the run
 
@@ -132,6 +145,7 @@ class Session:
             ("graphs", self._graphs.examine),
             ("memory", self._tell_memory),
             ("devices", self._tell_devices),
+            ("held back", self._tell_held_back),
         ):
             try:
                 ending()
@@ -199,6 +213,10 @@ class Session:
         )
 
     # -- what is told at the end
+
+    def _tell_held_back(self) -> None:
+        if self._guest is not None:
+            self._guest.tell_of_children()
 
     def _tell_memory(self) -> None:
         try:
