@@ -80,6 +80,7 @@ def plan(target: Target, settings: Settings) -> Planned:
         runs=runs,
         steps=settings.steps,
         time_limit=settings.time_limit,
+        allow_writes=settings.allow_writes,
     )
 
 

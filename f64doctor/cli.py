@@ -299,6 +299,7 @@ def print_report(target: Target, settings: Settings) -> int:
         report = saved_report(target)
     else:
         report = examine_to_the_end(target, settings, narrator.tell, narrator.wipe)
+    report = shareable(report, settings)
     kept_well = keep_report(report, settings)
     if settings.output is None or settings.output == "-":
         write_report(report, settings)
@@ -378,6 +379,7 @@ def show_in_wizard(target: Target, settings: Settings) -> int:
         raise Trouble("ended before there was a report", INTERRUPTED)
     from f64doctor.render.text import render_head
 
+    report = shareable(report, settings)
     write(sys.stdout, render_head(report, **text_options(settings)))
     return exit_status(report, settings.fail_on) if keep_report(report, settings) else WRONG_USAGE
 
@@ -482,6 +484,25 @@ def keep_report(report: Report, settings: Settings) -> bool:
     if settings.output is not None or settings.format != "json":
         write(sys.stdout, text)
     return False
+
+
+def shareable(report: Report, settings: Settings) -> Report:
+    """The report as it may be printed and saved: masked, unless ``--no-mask`` was given."""
+    if settings.no_mask:
+        return report
+    import platform
+
+    from f64doctor.render.masking import Known, masked, secrets_of
+
+    try:
+        import pwd
+
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        user = os.environ.get("USER", "")
+    home, host = os.path.expanduser("~"), platform.node()
+    hosts = tuple(dict.fromkeys(filter(None, (host, host.partition(".")[0]))))
+    return masked(report, Known("" if home == "~" else home, user, hosts, secrets_of(os.environ)))
 
 
 def keep(file: str, text: str) -> bool:
