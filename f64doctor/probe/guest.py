@@ -134,7 +134,7 @@ def _found(word: Any, overlay: Overlay) -> Any:
         place = overlay.for_reading(word)
     except (OSError, ValueError):
         return word
-    return place if place != word and os.path.isfile(place) else word
+    return place if str(place).startswith(overlay.root) and os.path.isfile(place) else word
 
 
 def in_child() -> None:

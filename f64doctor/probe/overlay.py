@@ -168,9 +168,20 @@ class Overlay:
         if self.passes(there):
             return path
         place = self.place(self.resolve(text, follow))
-        if place == there and not real_getcwd().startswith(self.root):
+        if not place.startswith(self.root) and self._leads_to(there, place):
             return path
         return os.fsencode(place) if isinstance(name, bytes) else place
+
+    def _leads_to(self, path: str, place: str) -> bool:
+        """Whether the system itself finds ``place`` by the path that the script gave, over links that are not the overlay's."""
+        if real_getcwd().startswith(self.root):
+            return False
+        if path == place:
+            return True
+        try:
+            return os.path.samestat(real_stat(path), real_stat(place))
+        except OSError:
+            return not self._is_there(path) and not self._is_there(place)
 
     def names(self, logical: str) -> Iterator[tuple[str, str]]:
         """The names in a folder as the script sees it, and the folder in which each lies."""

@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from . import failure, stack
 from .bounds import BoundReached, Bounds
+from .builtin_names import BuiltinNames
 from .calls import CallsWatch
 from .failure import FailureWatch
 from .feeding import FeedingWatch
@@ -61,11 +62,13 @@ class Session:
         self._settings = SettingsWatch(wire, self._imports)
         self._libraries: dict[str, KerasLibrary] = {}
         self._guest: Optional[Guest] = None
+        self._builtins = BuiltinNames()
 
     def hold_back(self, scratch: str, guarded: bool) -> None:
         """Let nothing of what the script writes, deletes and sends become real."""
         self._guest = Guest(scratch, guarded, self._wire, self._imports)
         self._guest.hold_back()
+        self._builtins.keep()
 
     # -- the run
 
@@ -111,8 +114,11 @@ class Session:
             outcome, code = "raised", 1
             if isinstance(error, KeyboardInterrupt):
                 outcome, code = "interrupted", 130
-            self._told(error)
-        self._close(outcome, code)
+            with self._builtins.restored():
+                self._told(error)
+        with self._builtins.restored():
+            self._close(outcome, code)
+        sys.exit(code)
 
     def _left(self, error: SystemExit) -> tuple[str, int]:
         code = error.code
@@ -152,7 +158,6 @@ class Session:
             except BaseException as error:  # noqa: BLE001 - the next ending shall have its turn
                 self._wire.trouble("telling the " + name, error)
         self._wire.send("end", outcome=outcome, exit_code=code, updates=self._bounds.updates, bounded=self._bounds.told)
-        sys.exit(code)
 
     # -- what is watched
 

@@ -99,7 +99,7 @@ class Uploads:
             return {}
 
         def agreed(original: Any, server: Any, args: Any, kwargs: Any) -> Any:
-            return said
+            return (221, b"bye") if args and str(args[0]).upper() == "QUIT" else said
 
         smtp = module.SMTP
         rewire.wrap_method(smtp, "connect", connect)

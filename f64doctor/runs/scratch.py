@@ -26,6 +26,9 @@ TRACKERS_OFF = {
     "DO_NOT_TRACK": "1",
 }
 
+# A window would wait for somebody to close it.
+NO_WINDOWS = {"MPLBACKEND": "Agg"}
+
 
 class Scratch:
     """A folder for the run's temporary files and for what it is not allowed to write elsewhere. Raises ``OSError`` when none can be made."""
@@ -48,6 +51,7 @@ class Scratch:
             **environment,
             **TRACKERS_OFF,
             "MLFLOW_TRACKING_URI": tracking,
+            **NO_WINDOWS,
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": self.temporary,
         }
