@@ -1,4 +1,4 @@
-"""A last line against writing where nothing may be written: Landlock (Linux 5.13 and later) binds a process and all that it starts.
+"""A last line against writing where nothing may be written: Landlock (Linux 5.19 and later) binds a process and all that it starts.
 
 Reading stays free. What writes past the probe's own wrappers (native code, programs that the script starts) gets "permission denied" from the kernel.
 No right is needed for it, and nothing of it outlives the processes that it binds.

@@ -61,6 +61,8 @@ class Scratch:
         if not guard.abi():
             return None
         places = [self.folder, *BY_NATURE]
+        # Kernels that the NVIDIA driver compiles for a card can take half an hour, and it keeps them there.
+        places.append(environment.get("CUDA_CACHE_PATH") or os.path.expanduser("~/.nv"))
         if pipes := environment.get("CUDA_MPS_PIPE_DIRECTORY"):
             places.append(pipes)
         theirs = [*users, os.path.expanduser("~")]

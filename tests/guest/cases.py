@@ -89,6 +89,7 @@ STREAMS = [
 PROCESSES = [
     Case("forks"),
     Case("leaves a child", ends="completed", printed="on"),
+    Case("runs away", ends="completed", printed="on"),
     Case("leaves a daemon", ends="completed", printed="on"),
     Case("spawns"),
     Case("forked pool"),

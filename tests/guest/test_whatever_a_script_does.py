@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pytest
 
 from f64doctor.report import Report, decode
-from tests.guest.cases import CASES, Case
+from tests.guest.cases import CASES, FILES, PROCESSES, Case
 
 ROOT = Path(__file__).resolve().parents[2]
 AT_A_TIME = 3
@@ -65,10 +65,16 @@ def processes_with(mark: str) -> list[str]:
     return found
 
 
-def seen(case: Case, base: Path) -> Seen:
+DOCTOR = "import sys; sys.path.insert(0, sys.argv.pop(1)); from f64doctor.cli import main; sys.exit(main())"
+UNCONFINED = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from f64doctor.runs import guard; guard.abi = lambda: 0; " + DOCTOR
+)
+
+
+def seen(case: Case, base: Path, doctor: str = DOCTOR) -> Seen:
     """Run a case under the doctor, and alone where that ends by itself."""
     mark = uuid.uuid4().hex
-    watched, home, temporary = base / "watched", base / "home", base / "temporary"
+    watched, home, temporary = base / "watched", base / "home", base / "t"
     furnish(watched, case.content)
     home.mkdir()
     temporary.mkdir()
@@ -80,18 +86,25 @@ def seen(case: Case, base: Path) -> Seen:
         "TMPDIR": str(temporary),
     }
     before = snapshot(watched, home)
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); from f64doctor.cli import main; sys.exit(main())",
-    ]
     options = case.options
     arguments: tuple[str, ...] = ()
     if "--" in options:
         place = options.index("--")
         options, arguments = options[:place], options[place:]
     done = subprocess.run(
-        [*command, str(ROOT), "train.py", "--format", "json", "--python", sys.executable, *options, *arguments],
+        [
+            sys.executable,
+            "-c",
+            doctor,
+            str(ROOT),
+            "train.py",
+            "--format",
+            "json",
+            "--python",
+            sys.executable,
+            *options,
+            *arguments,
+        ],
         cwd=watched,
         env=environment,
         capture_output=True,
@@ -120,7 +133,7 @@ def run_alone(case: Case, base: Path, environment: dict[str, str]) -> tuple[int,
     """Exit status and output of the script without the doctor, in a session of its own."""
     folder = base / "alone"
     furnish(folder, case.content)
-    scratch = base / "scratch"
+    scratch = base / "s"
     scratch.mkdir()
     done = subprocess.run(
         [sys.executable, "-u", "train.py"],
@@ -196,6 +209,25 @@ def test_the_table_is_perfect(all_seen: dict[str, Seen]) -> None:
     show(f"{len(rows)} scripts")
     assert all(row[1:] == (True, 0, 0, 0) for row in rows)
     assert len(rows) >= 40
+
+
+NATIVE = ("shell deletes", "shell overwrites", "native code overwrites")
+
+
+def test_without_the_kernel_s_help_python_s_own_calls_are_held_back(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    cases = [case for case in [*FILES, *PROCESSES] if case.name not in NATIVE]
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        base = tmp_path_factory.mktemp("u").resolve()  # a short name: paths of sockets have 107 bytes at most
+        places = [base / str(number) for number in range(len(cases))]
+        found = list(pool.map(seen, cases, places, [UNCONFINED] * len(cases)))
+    wrong = {
+        case.name: (lost(case, one), one.processes, one.changed, one.temporary)
+        for case, one in zip(cases, found, strict=True)
+        if lost(case, one) or one.processes or one.changed or one.temporary
+    }
+    assert wrong == {}
 
 
 def test_with_leave_to_write_the_script_writes(tmp_path: Path) -> None:
