@@ -28,6 +28,7 @@ from f64doctor.report import (
     Environment,
     ExceptionReport,
     Finding,
+    HeldBack,
     Report,
     RunReport,
     Status,
@@ -37,6 +38,7 @@ from f64doctor.report import (
 
 if TYPE_CHECKING:
     from f64doctor.observe import Machine, Observations, Run
+    from f64doctor.observe.events import HeldBack as HeldBackEvent
     from f64doctor.settings import Settings
     from f64doctor.target import Target
 
@@ -78,6 +80,7 @@ def plan(target: Target, settings: Settings) -> Planned:
         runs=runs,
         steps=settings.steps,
         time_limit=settings.time_limit,
+        allow_writes=settings.allow_writes,
     )
 
 
@@ -187,6 +190,7 @@ async def _run(
         time_limit=settings.time_limit,
         hide_devices=name == CPU_ONLY,
         shown=target.shown if settings.cwd is None else target.path,
+        allow_writes=settings.allow_writes,
     )
     async with aclosing(process) as news:
         async for item in news:
@@ -331,4 +335,23 @@ def run_report(run: Run, observations: Observations) -> RunReport:
         steps=[StepReport(step.number, step.loss, step.seconds) for step in run.all(events.Step)[:50]],
         peak_process_bytes=max([*process_peaks, *([run.peak_bytes] if run.peak_bytes else [])], default=None),
         peak_device_bytes=peaks,
+        held_back=[
+            HeldBack(
+                held.kind,
+                observations.shown(held.what) if held.what.startswith("/") else held.what,
+                observations.location(held.frames[-1]) if held.frames else None,
+            )
+            for held in _still_held_back(run.all(events.HeldBack))
+        ],
     )
+
+
+def _still_held_back(told: list[HeldBackEvent]) -> list[HeldBackEvent]:
+    """What was held back to the end: without files that the script only needed on its way."""
+    held: dict[tuple[str, str], HeldBackEvent] = {}
+    for event in told:
+        if event.kind == "gone":
+            held.pop(("file", event.what), None)
+        else:
+            held.setdefault((event.kind, event.what), event)
+    return list(held.values())

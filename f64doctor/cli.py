@@ -135,6 +135,7 @@ def option(name: str, group: str, words: str, metavar: str | None = None, *, rep
 @option("--steps", RUNNING, "Training steps to observe in each fit, or `all`. Default: 3.", "N")
 @option("--time-limit", RUNNING, "For one run of the script. Default: 300.", "SECONDS")
 @option("--no-run", RUNNING, "Read the source only, run nothing.")
+@option("--allow-writes", RUNNING, "Let the script write, delete and send for real. Default: held back.")
 @option("--yes", RUNNING, "Start without asking.")
 @option("--check", JUDGING, "Only this check; repeatable.", "NAME", repeatable=True)
 @option("--skip", JUDGING, "Not this check; repeatable.", "NAME", repeatable=True)
@@ -143,6 +144,7 @@ def option(name: str, group: str, words: str, metavar: str | None = None, *, rep
 @option("--format", SHOWING, "text or json; implies --non-interactive. Default: text.", "NAME")
 @option("--output", SHOWING, "Write the report there instead of to stdout; implies --non-interactive.", "FILE")
 @option("--save", SHOWING, "Also save the full report (.f64.json), to be opened later or elsewhere.", "FILE")
+@option("--no-mask", SHOWING, "Leave names, addresses, secrets and home folders in the report as they are.")
 @option("--no-mouse", SHOWING, "Leave the mouse to the terminal, to select text with it.")
 @option("--ascii", SHOWING, "Use ASCII signs only.")
 @option("--verbose", SHOWING, "Show the script's log, and what each check verified.")
@@ -297,6 +299,7 @@ def print_report(target: Target, settings: Settings) -> int:
         report = saved_report(target)
     else:
         report = examine_to_the_end(target, settings, narrator.tell, narrator.wipe)
+    report = shareable(report, settings)
     kept_well = keep_report(report, settings)
     if settings.output is None or settings.output == "-":
         write_report(report, settings)
@@ -376,6 +379,7 @@ def show_in_wizard(target: Target, settings: Settings) -> int:
         raise Trouble("ended before there was a report", INTERRUPTED)
     from f64doctor.render.text import render_head
 
+    report = shareable(report, settings)
     write(sys.stdout, render_head(report, **text_options(settings)))
     return exit_status(report, settings.fail_on) if keep_report(report, settings) else WRONG_USAGE
 
@@ -480,6 +484,25 @@ def keep_report(report: Report, settings: Settings) -> bool:
     if settings.output is not None or settings.format != "json":
         write(sys.stdout, text)
     return False
+
+
+def shareable(report: Report, settings: Settings) -> Report:
+    """The report as it may be printed and saved: masked, unless ``--no-mask`` was given."""
+    if settings.no_mask:
+        return report
+    import platform
+
+    from f64doctor.render.masking import Known, masked, secrets_of
+
+    try:
+        import pwd
+
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        user = os.environ.get("USER", "")
+    home, host = os.path.expanduser("~"), platform.node()
+    hosts = tuple(dict.fromkeys(filter(None, (host, host.partition(".")[0]))))
+    return masked(report, Known("" if home == "~" else home, user, hosts, secrets_of(os.environ)))
 
 
 def keep(file: str, text: str) -> bool:

@@ -17,6 +17,7 @@ from f64doctor.progress import (
     RunStarted,
 )
 from f64doctor.render.escape import in_ascii, log_lines, prose
+from f64doctor.render.held_back import count_held_back
 from f64doctor.render.layout import crop
 from f64doctor.render.text import WORDS, describe_environment, duration, plural, size
 
@@ -66,6 +67,8 @@ class Narrator:
         elif isinstance(news, RunEnded):
             steps = f", {plural(len(news.run.steps), 'step')}" if news.run.steps else ""
             self.say(f"run {news.run.name}: {news.run.outcome} after {duration(news.run.seconds)}{steps}")
+            if news.run.held_back:
+                self.say(f"held back: {count_held_back(news.run.held_back)}")
         elif isinstance(news, EnvironmentKnown):
             words = describe_environment(news.environment)
             if words and words != self.environment:
@@ -83,6 +86,10 @@ class Narrator:
             steps = "all steps" if plan.steps is None else plural(plan.steps, "step")
             bounds = f"{steps} of each fit, {plan.time_limit:g} s a run at most"
             self.say(f"{plan.target.path}: to run {', '.join(plan.runs)}; {bounds}")
+            if plan.allow_writes:
+                self.say("what it writes, deletes and sends is real, as asked with --allow-writes")
+            else:
+                self.say("what it writes, deletes and sends is held back; --allow-writes lets it through")
         if self.verbose and plan.interpreter:
             self.say(f"interpreter: {plan.interpreter}")
 

@@ -8,13 +8,17 @@ from f64doctor.report import CheckResult, Environment, Finding, Report, RunRepor
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """Said first: what will be examined, by which interpreter, in which runs, and within which bounds."""
+    """Said first: what will be examined, by which interpreter, in which runs, and within which bounds.
+
+    ``allow_writes``: what it writes, deletes and sends is not held back.
+    """
 
     target: TargetReport
     interpreter: str
     runs: list[str]
     steps: int | None
     time_limit: float
+    allow_writes: bool = False
 
 
 class RunStarted(msgspec.Struct, frozen=True):

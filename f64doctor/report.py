@@ -189,8 +189,23 @@ class StepReport(msgspec.Struct, frozen=True):
     seconds: float | None = None
 
 
+class HeldBack(msgspec.Struct, frozen=True):
+    """Something that the script did and that did not become real.
+
+    ``kind``: ``file`` or ``folder`` (written to a scratch folder instead), ``deletion`` (hidden from the script only), ``upload`` or ``mail``
+    (not sent). ``what``: the path, the address, or the recipients.
+    """
+
+    kind: str
+    what: str
+    location: Location | None = None
+
+
 class RunReport(msgspec.Struct, frozen=True):
-    """One execution of the target. ``bounded`` says in words what was cut short; memory in bytes."""
+    """One execution of the target. ``bounded`` says in words what was cut short; memory in bytes.
+
+    ``held_back``: what it would have written, deleted or sent.
+    """
 
     name: str
     outcome: str
@@ -202,6 +217,7 @@ class RunReport(msgspec.Struct, frozen=True):
     steps: list[StepReport] = []
     peak_process_bytes: int | None = None
     peak_device_bytes: dict[str, int] = {}
+    held_back: list[HeldBack] = []
 
 
 class TargetReport(msgspec.Struct, frozen=True):

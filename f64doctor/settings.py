@@ -34,8 +34,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``python``: the interpreter that runs the target (None: the active virtual environment's, else the one that runs f64doctor); ``cwd``:
     the folder in which it runs (None: the current one). ``steps``: training steps to observe in each fit (None: no bound);
-    ``time_limit``: seconds for one run; ``no_run``: read the source only. ``checks``: only these; ``skip``: not these. ``fail_on``: the level
-    that makes the exit status 1. ``output``/``save``: where the report goes, and where it is kept in full.
+    ``time_limit``: seconds for one run; ``no_run``: read the source only; ``allow_writes``: hold back nothing that the script writes, deletes or sends.
+    ``checks``: only these; ``skip``: not these. ``fail_on``: the level that makes the exit status 1.
+    ``output``/``save``: where the report goes, and where it is kept in full. ``no_mask``: names, addresses, secrets and
+    home folders stand in printed and saved reports as they are.
     """
 
     python: str | None = None
@@ -43,6 +45,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: int | None = 3
     time_limit: float = 300.0
     no_run: bool = False
+    allow_writes: bool = False
     checks: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     fail_on: str = "warning"
@@ -50,6 +53,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output: str | None = None
     save: str | None = None
     non_interactive: bool = False
+    no_mask: bool = False
     assume_yes: bool = False
     no_mouse: bool = False
     ascii_only: bool = False
@@ -155,6 +159,7 @@ DECLARED = (
     Declared("steps", "steps", as_steps),
     Declared("time_limit", "time-limit", as_seconds),
     Declared("no_run", "no-run", as_truth),
+    Declared("allow_writes", "allow-writes", as_truth),
     Declared("checks", "check", as_checks),
     Declared("skip", "skip", as_checks),
     Declared("fail_on", "fail-on", one_of(*LEVELS)),
@@ -162,6 +167,7 @@ DECLARED = (
     Declared("output", "output", as_text, is_path=True),
     Declared("save", "save", as_text, is_path=True),
     Declared("non_interactive", "non-interactive", as_truth),
+    Declared("no_mask", "no-mask", as_truth),
     Declared("assume_yes", "yes", as_truth),
     Declared("no_mouse", "no-mouse", as_truth),
     Declared("ascii_only", "ascii", as_truth),

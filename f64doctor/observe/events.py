@@ -352,6 +352,17 @@ class Devices(Event, frozen=True, tag="devices"):
     details: dict[str, str] = {}
 
 
+class HeldBack(Event, frozen=True, tag="held_back"):
+    """Something that did not become real: ``kind`` is file, folder, deletion, upload or mail; ``what`` the path, the address or the recipients.
+
+    ``gone`` is a file that was told of, and that the script itself deleted or renamed since.
+    """
+
+    kind: str
+    what: str
+    frames: list[Frame] = []
+
+
 class Trouble(Event, frozen=True, tag="trouble"):
     """A part of the probe could not do its work; the script was not disturbed by it."""
 
@@ -385,6 +396,7 @@ AnyEvent = (
     | Failure
     | Memory
     | Devices
+    | HeldBack
     | Trouble
     | End
 )

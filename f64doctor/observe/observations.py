@@ -20,6 +20,7 @@ class Run(msgspec.Struct):
 
     ``outcome``: completed, stopped, raised, exited, killed (by a signal), timed-out, or unstarted. ``peak_bytes``: the largest resident set seen.
     ``oom_kills``: kills for memory that the kernel counted while it ran. ``undecoded``: lines of the pipe that were no events.
+    ``left_behind``: processes that were still running when it was over, and were ended.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Run(msgspec.Struct):
     oom_kills: int = 0
     undecoded: list[str] = []
     trouble: str = ""
+    left_behind: int = 0
 
     def all(self, kind: type[E]) -> list[E]:
         """Every event of one kind, in order."""

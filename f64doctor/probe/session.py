@@ -13,10 +13,12 @@ from typing import Any, Optional
 from . import failure, stack
 from .batches import BatchesWatch
 from .bounds import BoundReached, Bounds
+from .builtin_names import BuiltinNames
 from .calls import CallsWatch
 from .failure import FailureWatch
 from .feeding import FeedingWatch
 from .graphs import GraphsWatch
+from .guest import Guest
 from .imports import ImportWatch
 from .instrument import Compiler, LocalModules, Sites
 from .keras_state import KerasLibrary
@@ -28,10 +30,16 @@ from .wire import PROTOCOL, Wire
 
 
 def main(options: str, target: str, arguments: list[str]) -> None:
-    """Run ``target`` with its arguments. ``options`` is JSON: fd, steps (null: no bound), hide (ignore what the script
-    says about visible devices). Leaves with the script's own exit status."""
+    """Run ``target`` with its arguments. Leaves with the script's own exit status.
+
+    ``options`` is JSON: fd, steps (null: no bound), hide (ignore what the script says about visible devices), scratch (a folder for what is
+    held back; without it nothing is), guarded (the kernel confines the process).
+    """
     chosen = json.loads(options)
-    Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide"))).run(target, arguments)
+    session = Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide")))
+    if chosen.get("scratch"):
+        session.hold_back(chosen["scratch"], bool(chosen.get("guarded")))
+    session.run(target, arguments)
 
 
 class Session:
@@ -57,6 +65,14 @@ class Session:
         self._failure = FailureWatch(wire, self._imports, self._recorder, self._graphs, self._calls)
         self._settings = SettingsWatch(wire, self._imports)
         self._libraries: dict[str, KerasLibrary] = {}
+        self._guest: Optional[Guest] = None
+        self._builtins = BuiltinNames()
+
+    def hold_back(self, scratch: str, guarded: bool) -> None:
+        """Let nothing of what the script writes, deletes and sends become real."""
+        self._guest = Guest(scratch, guarded, self._wire, self._imports)
+        self._guest.hold_back()
+        self._builtins.keep()
 
     # -- the run
 
@@ -102,8 +118,11 @@ class Session:
             outcome, code = "raised", 1
             if isinstance(error, KeyboardInterrupt):
                 outcome, code = "interrupted", 130
-            self._told(error)
-        self._close(outcome, code)
+            with self._builtins.restored():
+                self._told(error)
+        with self._builtins.restored():
+            self._close(outcome, code)
+        sys.exit(code)
 
     def _left(self, error: SystemExit) -> tuple[str, int]:
         code = error.code
@@ -136,13 +155,13 @@ class Session:
             ("graphs", self._graphs.examine),
             ("memory", self._tell_memory),
             ("devices", self._tell_devices),
+            ("held back", self._tell_held_back),
         ):
             try:
                 ending()
             except BaseException as error:  # noqa: BLE001 - the next ending shall have its turn
                 self._wire.trouble("telling the " + name, error)
         self._wire.send("end", outcome=outcome, exit_code=code, updates=self._bounds.updates, bounded=self._bounds.told)
-        sys.exit(code)
 
     # -- what is watched
 
@@ -203,6 +222,10 @@ class Session:
         )
 
     # -- what is told at the end
+
+    def _tell_held_back(self) -> None:
+        if self._guest is not None:
+            self._guest.tell_of_children()
 
     def _tell_memory(self) -> None:
         try:

@@ -44,6 +44,8 @@ class Wire:
                 line = json.dumps(body, default=str, allow_nan=False)
             except ValueError:
                 line = json.dumps(_without_nan(body), default=str)
+            except Exception:  # noqa: BLE001 - the script may have replaced what encoding needs; it shall not notice
+                return
             data = line.encode("utf-8", "backslashreplace") + b"\n"
             try:
                 while data:

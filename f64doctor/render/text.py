@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from f64doctor.render.escape import in_ascii, log_lines, prose, visible, visible_lines
+from f64doctor.render.held_back import count_held_back, held_back_in, what_did_not_happen
 from f64doctor.render.layout import crop, crop_middle, grid, pad, width_of, wrap
 from f64doctor.report import (
     CheckResult,
@@ -31,6 +32,9 @@ NARROWEST = 40
 
 LONGEST_MESSAGE = 20
 """Lines of a message that are shown; the JSON report has them all."""
+
+LONGEST_HELD_BACK = 12
+"""Things held back that are listed; the JSON report has them all."""
 
 LOG_LINES = 8
 """Last lines of the log of a run that failed."""
@@ -422,6 +426,29 @@ def write_runs(page: Page, runs: Sequence[RunReport]) -> None:
         for cells in lines:
             page.line("  " + "  ".join(cells))
         write_failure(page, run)
+    write_held_back(page, runs)
+
+
+def write_held_back(page: Page, runs: Sequence[RunReport]) -> None:
+    """What the script would have written, deleted or sent; nothing when there was nothing."""
+    held = held_back_in(runs)
+    if not held:
+        return
+    page.blank()
+    page.line(
+        page.paint("held back", "bold") + f"  {page.prose(count_held_back(held))} (--allow-writes lets all through)"
+    )
+    rows = [
+        (
+            what_did_not_happen(one),
+            page.code(one.what),
+            f"{page.code(one.location.file)}:{one.location.line}" if one.location else "",
+        )
+        for one in held[:LONGEST_HELD_BACK]
+    ]
+    write_grid(page, rows, indent=2)
+    if len(held) > LONGEST_HELD_BACK:
+        page.line("  " + page.paint(f"{len(held) - LONGEST_HELD_BACK} more in the JSON report", "dim"))
 
 
 def write_failure(page: Page, run: RunReport) -> None:

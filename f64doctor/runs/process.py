@@ -8,7 +8,6 @@ import functools
 import json
 import os
 import signal
-import tempfile
 import time
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -18,8 +17,10 @@ import msgspec
 
 from f64doctor.observe import Run
 from f64doctor.observe.events import AnyEvent, End, Failure
+from f64doctor.runs.lifeline import Lifeline
 from f64doctor.runs.log import Log
 from f64doctor.runs.protocol import Reader
+from f64doctor.runs.scratch import Scratch
 
 PROBE = Path(__file__).resolve().parent.parent / "probe"
 # Between "end yourself" and the kill that cannot be refused.
@@ -50,11 +51,13 @@ async def run_target(
     time_limit: float,
     hide_devices: bool = False,
     shown: str | None = None,
+    allow_writes: bool = True,
 ) -> AsyncGenerator[RunNews, None]:
     """Run the script under the probe and tell what happens, a few times a second; the last news has ``over`` set.
 
     ``hide_devices``: the script's own settings of CUDA_VISIBLE_DEVICES and its like are ignored. ``shown``: the script's path as ``sys.argv[0]``
-    shall have it. The process group is ended when the run is over, when it has run for ``time_limit`` seconds, and when the caller stops listening.
+    shall have it. ``allow_writes``: what the script writes, deletes and sends is not held back. The run and all that came of it is ended when it is over,
+    when it has run for ``time_limit`` seconds, when the caller stops listening, and when this process dies.
     """
     run = Run(name=name)
     reader, log = Reader(), Log()
@@ -62,9 +65,8 @@ async def run_target(
     # Pipes of our own for both, rather than asyncio's: its wait() would last until the last holder of the script's stdout is gone.
     read_end, write_end = os.pipe()
     log_end, stdout_end = os.pipe()
-    scratch = tempfile.TemporaryDirectory(prefix="f64doctor-")
-    process: asyncio.subprocess.Process | None = None
-    group = 0
+    scratch: Scratch | None = None
+    lifeline: Lifeline | None = None
     family: Descendants | None = None
     events: list[AnyEvent] = []
     lines: list[str] = []
@@ -72,27 +74,28 @@ async def run_target(
     transports: list[asyncio.BaseTransport] = []
     try:
         try:
-            process = await asyncio.create_subprocess_exec(
-                interpreter,
-                "-u",
-                str(PROBE),
-                json.dumps({"fd": write_end, "steps": steps, "hide": hide_devices}),
-                shown if shown is not None and os.path.isfile(os.path.join(cwd, shown)) else script,
-                *arguments,
+            scratch = Scratch()
+            options = {"fd": write_end, "steps": steps, "hide": hide_devices, **scratch.options(allow_writes)}
+            entry = shown if shown is not None and os.path.isfile(os.path.join(cwd, shown)) else script
+            lifeline = await Lifeline.start(
+                [interpreter, "-u", str(PROBE), json.dumps(options), entry, *arguments],
                 cwd=cwd,
-                env={**environment, "TMPDIR": scratch.name} if "TMPDIR" not in environment else dict(environment),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=stdout_end,
-                stderr=asyncio.subprocess.STDOUT,
+                environment=scratch.environment(environment, allow_writes),
+                output=stdout_end,
                 pass_fds=(write_end,),
-                start_new_session=True,
+                scratch=scratch.folder,
+                guard=None if allow_writes else scratch.writable_natively((cwd, os.path.dirname(script)), environment),
             )
         except OSError as error:
-            run.trouble = f"{interpreter} could not be started: {error.strerror or error}"
+            what = (
+                "a folder for temporary files could not be made"
+                if scratch is None
+                else f"{interpreter} could not be started"
+            )
+            run.trouble = f"{what}: {error.strerror or error}"
             yield RunNews(run, [], [], 0.0, None, over=True)
             return
-        group = process.pid
-        family = Descendants(group)
+        family = Descendants(lifeline.group)
         loop = asyncio.get_running_loop()
         streams = []
         for descriptor in (read_end, log_end):
@@ -115,7 +118,8 @@ async def run_target(
                     del lines[:-LINES_A_NEWS]
 
         listeners = [loop.create_task(listen(streams[0], reader)), loop.create_task(listen(streams[1], log))]
-        ended = loop.create_task(process.wait())
+        ended = lifeline.over
+        assert ended is not None
         timed_out = False
         while not ended.done():
             await asyncio.wait([ended], timeout=POLL_SECONDS)
@@ -125,11 +129,10 @@ async def run_target(
                 run.peak_bytes = max(run.peak_bytes or 0, resident)
             if not ended.done() and seconds > time_limit:
                 timed_out = True
-                await _end_group(group, ended)
+                await _end_group(lifeline, ended)
             run.events.extend(events)
             yield RunNews(run, _taken(events), _taken(lines), seconds, resident)
-        # Children that outlive the script may hold the pipes open: they are ended, and then the pipes run dry.
-        _signal_group(group, signal.SIGKILL)
+        # Children that outlive the script may hold the pipes open: they were ended, and so the pipes run dry.
         family.kill()
         await asyncio.wait(listeners, timeout=GRACE_SECONDS)
         reader.close()
@@ -137,17 +140,13 @@ async def run_target(
         run.events.extend(events)
         run.seconds = time.monotonic() - began
         run.undecoded = reader.undecoded
+        run.left_behind = lifeline.ended
         run.log, run.log_lines_dropped = log.tail(), log.dropped
-        _judge_end(run, process.returncode, timed_out)
+        _judge_end(run, lifeline.code, timed_out)
         yield RunNews(run, _taken(events), _taken(lines), run.seconds, None, over=True)
     finally:
-        if process is not None and process.returncode is None:
-            _signal_group(group, signal.SIGKILL)
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await asyncio.shield(process.wait())
-        elif group:
-            _signal_group(group, signal.SIGKILL)
+        if lifeline is not None:
+            await asyncio.shield(lifeline.let_go())
         if family is not None:
             family.kill()
         for listener in listeners:
@@ -157,8 +156,8 @@ async def run_target(
         for descriptor in (read_end, write_end, log_end, stdout_end):
             if descriptor >= 0:
                 os.close(descriptor)
-        with contextlib.suppress(OSError):
-            scratch.cleanup()
+        if scratch is not None:
+            scratch.remove()
 
 
 LINES_A_NEWS = 200
@@ -170,16 +169,11 @@ def _taken(items: list[AnyEvent] | list[str]) -> list:  # type: ignore[type-arg]
     return taken
 
 
-def _signal_group(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
-async def _end_group(group: int, ended: asyncio.Task[int]) -> None:
-    _signal_group(group, signal.SIGTERM)
+async def _end_group(lifeline: Lifeline, ended: asyncio.Task[None]) -> None:
+    lifeline.signal(signal.SIGTERM)
     await asyncio.wait([ended], timeout=GRACE_SECONDS)
     if not ended.done():
-        _signal_group(group, signal.SIGKILL)
+        lifeline.signal(signal.SIGKILL)
         await asyncio.wait([ended], timeout=GRACE_SECONDS)
 
 
@@ -189,7 +183,10 @@ def _judge_end(run: Run, code: int | None, timed_out: bool) -> None:
     end = next((event for event in reversed(run.events) if isinstance(event, End)), None)
     if timed_out:
         run.outcome = "timed-out"
-    elif code is not None and code < 0:
+    elif code is None:
+        run.outcome = "killed"
+        run.trouble = "the process that watched over the run was ended by something else"
+    elif code < 0:
         run.outcome = "killed"
         with contextlib.suppress(ValueError):
             run.signal = signal.Signals(-code).name

@@ -47,7 +47,9 @@ def intake_lines(plan: Planned, width: int, signs: Signs) -> list[Content]:
         if name not in ("target", "arguments"):
             rows.append([Content(" "), Content("")])
     lines += grid(rows, width, signs, gap=3, most_lines=4)
-    note = "Your script runs as it is: what it writes or downloads by itself, it will write and download here too."
+    note = "Your script runs as it is; what it writes, deletes and sends is held back, what it downloads is not."
+    if plan.allow_writes:
+        note = "Your script runs as it is: what it writes, deletes and sends is real, as asked with --allow-writes."
     lines += wrap(Content.styled(note, signs.muted), width)
     prompt = Content.assemble(("Enter", signs.label), " starts the checkup")
     return [*lines, Content(""), *wrap(prompt, width)]

@@ -1,0 +1,3 @@
+class A:
+    open = open
+print(A().open('precious.txt').read())

@@ -1,0 +1,2 @@
+open('precious.txt', 'a').write('+')
+print(open('precious.txt').read())

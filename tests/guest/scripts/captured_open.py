@@ -1,0 +1,2 @@
+import io
+io.FileIO('precious.txt', 'a')

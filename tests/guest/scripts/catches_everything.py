@@ -1,0 +1,5 @@
+print('before', flush=True)
+while True:
+    try:
+        while True: pass
+    except BaseException: pass

@@ -1,0 +1,3 @@
+import os, signal
+os.kill(os.getppid(), signal.SIGTERM)
+print('after')

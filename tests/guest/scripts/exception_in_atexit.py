@@ -1,0 +1,3 @@
+import atexit
+atexit.register(lambda: 1 / 0)
+print('x')

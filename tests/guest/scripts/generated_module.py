@@ -1,0 +1,3 @@
+open('made.py', 'w').write('X = 6')
+import made
+print(made.X)

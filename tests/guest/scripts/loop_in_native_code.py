@@ -1,0 +1,3 @@
+import ctypes
+print('before', flush=True)
+ctypes.PyDLL(None).sleep(600)

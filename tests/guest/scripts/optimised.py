@@ -1,0 +1,3 @@
+"""Words."""
+print(__debug__, __doc__)
+assert False

@@ -1,0 +1,2 @@
+open('precious.txt', 'w').write('new')
+print(open('precious.txt').read())

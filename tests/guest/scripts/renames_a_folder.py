@@ -1,0 +1,3 @@
+import os
+os.rename('data', 'datum')
+print(os.listdir('datum'), os.path.exists('data'))

@@ -1,0 +1,3 @@
+import runpy
+runpy.run_module('json.tool', run_name='elsewhere')
+print('on')

@@ -1,0 +1,3 @@
+import time
+print('before', flush=True)
+time.sleep(600)

@@ -1,0 +1,4 @@
+import sys, threading
+t = threading.Thread(target=sys.exit)
+t.start(); t.join()
+print('on')

@@ -1,0 +1,2 @@
+model().fit(x, y, verbose=0)
+os._exit(3)

@@ -1,0 +1,18 @@
+open("best.keras", "w").write("yesterday's")
+calls = [keras.callbacks.CSVLogger("log.csv"), keras.callbacks.ModelCheckpoint("best.keras"), keras.callbacks.BackupAndRestore("backup")]
+trained = model()
+trained.fit(x, y, verbose=0, callbacks=calls)
+trained.save("model.keras"); trained.save("model.h5"); trained.save_weights("w.weights.h5")
+tf.saved_model.save(trained, "saved")
+manager = tf.train.CheckpointManager(tf.train.Checkpoint(model=trained), "checkpoints", 2)
+for _ in range(3): manager.save()
+with tf.io.TFRecordWriter("rows.tfrecord") as writer: writer.write(b"row")
+with tf.io.gfile.GFile("precious.txt", "w") as file: file.write("new")
+with tf.summary.create_file_writer("events").as_default(): pass
+tf.profiler.experimental.start("profile"); tf.profiler.experimental.stop()
+again = keras.models.load_model("model.keras")
+again.load_weights("w.weights.h5")
+print(np.array_equal(again.predict(x, verbose=0), trained.predict(x, verbose=0)))
+print(len(open("log.csv").read().split()), sorted(os.listdir("checkpoints")), sorted(os.listdir("saved")))
+print([row.numpy() for row in tf.data.TFRecordDataset("rows.tfrecord")], tf.io.gfile.GFile("precious.txt").read())
+print(bool(tf.saved_model.load("saved").signatures), tf.train.latest_checkpoint("checkpoints"))

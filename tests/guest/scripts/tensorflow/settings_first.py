@@ -1,0 +1,7 @@
+tf.config.threading.set_inter_op_parallelism_threads(1)
+tf.config.threading.set_intra_op_parallelism_threads(1)
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+for card in tf.config.list_physical_devices("GPU"): tf.config.experimental.set_memory_growth(card, True)
+print(len(tf.config.list_logical_devices("CPU")))
+with tf.distribute.MirroredStrategy(["CPU:0"]).scope(): mirrored = model()
+mirrored.fit(x, y, verbose=0)

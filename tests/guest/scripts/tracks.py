@@ -1,0 +1,2 @@
+import os
+print(os.environ['WANDB_MODE'], os.environ['MLFLOW_TRACKING_URI'].startswith('file:'))

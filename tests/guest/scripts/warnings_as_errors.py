@@ -1,0 +1,4 @@
+import warnings
+warnings.simplefilter('error')
+print('on')
+warnings.warn('x')
