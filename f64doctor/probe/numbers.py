@@ -116,12 +116,11 @@ def describe_array(array: Any) -> Optional[dict[str, Any]]:
         quantum = float(np.min(exponent - bits))
         fine = np.isfinite(error)
         exact = int((nontrivial & (near == sample)).sum())
-        return {
+        facts: dict[str, Any] = {
             "size": size,
             "sampled": count,
             "nontrivial": int(nontrivial.sum()),
             "exact": exact,
-            "laundered_columns": _laundered_columns(array) if 0 < exact < int(nontrivial.sum()) else [],
             "bits": int(bits.max()),
             "fractional": int((sample != np.rint(sample)).sum()),
             "decimals": decimals_of(sample[:: max(1, count // DECIMALS_SAMPLE)].tolist()),
@@ -130,3 +129,8 @@ def describe_array(array: Any) -> Optional[dict[str, Any]]:
             "max_relative_error": float((error[fine] / np.abs(sample[fine])).max()) if fine.any() else None,
             "max_absolute_error": float(error[fine].max()) if fine.any() else None,
         }
+        if 0 < exact < facts["nontrivial"]:
+            columns = _laundered_columns(array)
+            if columns:
+                facts["laundered_columns"] = columns
+        return facts
