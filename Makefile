@@ -16,12 +16,13 @@ RUNTIME := $(VENV)/.runtime
 TESTING := $(VENV)/.testing
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-matrix check screenshots clean
+.PHONY: help venv demo test test-matrix test-thirdparty check screenshots clean
 
 help:
 	@echo "make demo         the doctor on each example: in the wizard here, as reports elsewhere"
 	@echo "make test         all tests"
 	@echo "make test-matrix  the corpus under older TensorFlow: $(MATRIX)"
+	@echo "make test-thirdparty  scripts with GPflow, TensorFlow Probability and DeepXDE"
 	@echo "make check        format, lint, types, import contracts"
 	@echo "make screenshots  pictures of the wizard"
 	@echo "make venv         the environment in $(VENV), with everything for tests and development"
@@ -65,6 +66,14 @@ $(VENV)-tf%/.made:
 	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install "tensorflow-cpu==$*" pandas
 	@touch $@
 
+$(VENV)-thirdparty/.made:
+	$(MATRIX_PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install tensorflow-cpu tf_keras tensorflow-probability gpflow deepxde
+	@touch $@
+
+test-thirdparty: $(TESTING) $(VENV)-thirdparty/.made
+	F64DOCTOR_THIRDPARTY_PYTHON=$(CURDIR)/$(VENV)-thirdparty/bin/python $(BIN)/python -m pytest tests/test_thirdparty.py
+
 test-matrix: $(TESTING) $(MATRIX:%=$(VENV)-tf%/.made)
 	@status=0; for version in $(MATRIX); do \
 		echo "== TensorFlow $$version"; \
@@ -81,5 +90,5 @@ screenshots: $(TESTING)
 	$(BIN)/python screenshots/make.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-tf* build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf $(VENV) $(VENV)-tf* $(VENV)-thirdparty build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from f64doctor.catalogue import way_round
 from f64doctor.checks.lineage import Lineage
 from f64doctor.checks.mismatch import Mismatch, mismatch_of
@@ -38,6 +40,8 @@ def refused(observations: Observations, run: Run, lineage: Lineage) -> list[Find
     if mismatch.odd is not None:
         return [_odd_operand(observations, lineage, mismatch, raised, entry, message)]
     frame = raised
+    if mismatch.kind == "mismatch":
+        return [_two_met(observations, mismatch, raised, message)]
     return [
         Finding(
             code="F404",
@@ -61,6 +65,36 @@ def refused(observations: Observations, run: Run, lineage: Lineage) -> list[Find
             ],
         )
     ]
+
+
+def _two_met(observations: Observations, mismatch: Mismatch, raised: Frame | None, message: Message) -> Finding:
+    """Two dtypes met, and the run did not show which of the script's lines made the narrow one."""
+    package = _package_in(mismatch.failure.traceback)
+    where = f"inside {package}, called here" if package else "here"
+    return Finding(
+        code="F409",
+        check=NAME,
+        title="two dtypes meet in one operation, and the run fails",
+        severity=Severity.ERROR,
+        grade=Grade.OBSERVED,
+        summary=f"float64 meets another dtype {where}: TensorFlow never converts by itself. Which line made the other one was not seen.",
+        location=location_of(observations, raised),
+        evidence=[message, *(code_at(observations, raised) if raised else [])],
+        remedies=[
+            Remedy(
+                "give every number and tensor that goes in here its dtype: tf.constant(0.1, tf.float64) or np.float64(0.1) instead of 0.1",
+                why="TensorFlow makes Python numbers float32 unless it is told otherwise, and so do packages built on it"
+                + (f", as {package} does" if package else "")
+                + "; set_floatx reaches Keras only.",
+            )
+        ],
+    )
+
+
+def _package_in(traceback: str) -> str:
+    """The last installed package on a traceback that is neither TensorFlow nor Keras, or nothing."""
+    names = re.findall(r"(?:site|dist)-packages[/\\]([A-Za-z_]\w*)[/\\]", traceback)
+    return next((name for name in reversed(names) if name not in ("tensorflow", "keras", "tf_keras", "numpy")), "")
 
 
 def _was_fed(run: Run, operand: events.Operand) -> bool:
