@@ -51,6 +51,8 @@ def wish_of(observations: Observations) -> Wish:
             if feed.dtype == "float64" and (feed.values is None or keeps_digits(feed.values)):
                 fed, reason = True, reason or "float64 data are fed"
         asked = asked or _asked_of_data(run)
+        if not fed and _computes_in_float64(run):
+            fed, reason = True, reason or "traced functions compute in float64"
     for mention in observations.source.mentions:
         if mention.kind == "setting" and mention.purpose != "dead":
             if mention.dtype == "float64":
@@ -64,6 +66,13 @@ def wish_of(observations: Observations) -> Wish:
 def keeps_digits(values: events.Values) -> bool:
     """Whether the values hold more digits than float32 can."""
     return values.nontrivial > values.exact
+
+
+def _computes_in_float64(run: Run) -> bool:
+    """Whether most of what traced functions compute is float64: packages may have it as their own default, without a word in the script."""
+    graphs = [graph for graph in run.all(events.Graph) if graph.role == "function"]
+    double = sum(graph.dtypes.get("float64", 0) for graph in graphs)
+    return double > sum(count for graph in graphs for name, count in graph.dtypes.items() if name in NARROW)
 
 
 def _asked_of_data(run: Run) -> bool:

@@ -83,6 +83,8 @@ class SettingsWatch:
             frames = stack.user_frames()
             if kind == "policy" and not _called_from_outside(name):
                 return result
+            if kind == "floatx" and _called_by_framework():
+                return result  # Keras reads keras.json when it is imported, and sets what stands there
             value = args[0] if args else next(iter(kwargs.values()), None)
             wire.send(
                 "setting",
@@ -153,6 +155,17 @@ def _floatx_of_home(folder: str) -> Optional[str]:
     except (OSError, ValueError, AttributeError):
         return None
     return value if isinstance(value, str) else None
+
+
+def _called_by_framework() -> bool:
+    """Whether the setter was called by Keras itself: the first frame that is not the probe's, nor the setter's own, is the framework's."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        whose = stack.owner(frame.f_code.co_filename)
+        if whose != stack.PROBE and frame.f_code.co_name not in ("set_floatx", "wrapper", "_wrapper"):
+            return whose == stack.FRAMEWORK
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
 
 
 def _called_from_outside(name: str) -> bool:
