@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import json
@@ -9,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +69,32 @@ def prepare(case: Path, work: Path) -> dict[str, Any]:
     return {**expect, **expect.get("differs", {}).get(tensorflow, {})}
 
 
+Answers = dict[str, "Future[Examined]"]
+
+
+class Nothing:
+    """Stands for the parameters of a test that has none."""
+
+    params: dict[str, Any] = {}
+
+
 def listed(value: Any) -> list[str]:
     return value if isinstance(value, list) else [value]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_true_cause_is_named(case: Path, tmp_path: Path) -> None:
-    work = tmp_path / "job"
+@dataclasses.dataclass
+class Examined:
+    """A case that was run: what is expected of it, and what the command answered (None: it is skipped here)."""
+
+    expect: dict[str, Any]
+    done: subprocess.CompletedProcess[str] | None
+
+
+def examine(case: Path, work: Path) -> Examined:
+    """Run the command on a copy of a case."""
     expect = prepare(case, work)
     if "skip" in expect:
-        pytest.skip(expect["skip"])
+        return Examined(expect, None)
     done = subprocess.run(
         [sys.executable, "-m", "f64doctor", "train.py", "--non-interactive", "--format", "json", "--python", TARGET],
         cwd=work,
@@ -85,6 +104,24 @@ def test_the_true_cause_is_named(case: Path, tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
         check=False,
     )
+    return Examined(expect, done)
+
+
+@pytest.fixture(scope="session")
+def examined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
+    """The answers to all the cases that were asked for, two at a time: importing TensorFlow keeps one core busy, and most machines have two."""
+    parameters = [getattr(item, "callspec", Nothing).params for item in request.session.items]
+    chosen: list[Path] = [given["case"] for given in parameters if "case" in given]
+    with ThreadPoolExecutor(2) as pool:
+        yield {case.name: pool.submit(examine, case, tmp_path_factory.mktemp(case.name) / "job") for case in chosen}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_true_cause_is_named(case: Path, examined: Answers) -> None:
+    answer = examined[case.name].result()
+    expect, done = answer.expect, answer.done
+    if done is None:
+        pytest.skip(expect["skip"])
     report = json.loads(done.stdout)
     jsonschema.validate(report, json_schema())
     assert not [check for check in report["checks"] if check["status"] == "crashed"]
