@@ -110,6 +110,19 @@ def _user_narrows(
     )
 
 
+def _entered(run: Run, narrowing: events.Narrowing) -> bool:
+    """Whether the check of the inputs has looked at a captured float64 tensor that has been through float32, and knows who made it."""
+    return any(
+        feed.argument == "captured"
+        and feed.made == narrowing.made
+        and feed.dtype == "float64"
+        and feed.values is not None
+        and feed.values.laundered
+        and feed.values.nontrivial >= 8
+        for feed in run.all(events.Feed)
+    )
+
+
 def _package(
     observations: Observations, narrowing: events.Narrowing, frame: Frame | None, said: str, cost: Cost
 ) -> Finding | None:
@@ -155,6 +168,8 @@ def _joins(
     if narrowing.reaches not in _MATTERS or (narrowing.by == "framework" and narrowing.made is None):
         return None
     made = lineage.get(narrowing.made)
+    if narrowing.source == "captured" and _entered(run, narrowing):
+        return None  # data that a step captures are told by the check of the inputs
     if narrowing.by == "package" and made is None:
         said = f"a number made in {narrowing.source_dtype} joins a float64 computation"
         return _package(observations, narrowing, innermost(narrowing.frames), said, cost)
