@@ -5,6 +5,7 @@ from __future__ import annotations
 from f64doctor.checks.intent import NARROW, wish_of
 from f64doctor.checks.lineage import Lineage
 from f64doctor.checks.mismatch import Mismatch, mismatch_of
+from f64doctor.checks.parting import CPU_RUN, worked
 from f64doctor.checks.outcome import could_not_look
 from f64doctor.checks.precision import Precision, is_container, is_framework, precision_of
 from f64doctor.checks.showing import code_at, history, location_of, loss_measure, plural, related, shape_words
@@ -102,6 +103,8 @@ def _refused(observations: Observations, run: Run, lineage: Lineage) -> list[Fin
         mismatch.odd is not None and mismatch.odd.source == "input" and _was_fed(run, mismatch.odd)
     ):
         return []
+    if mismatch.kind == "no-kernel" and worked(observations.run(CPU_RUN)):
+        return []  # the CPU has the kernel: the device check says so
     failure = mismatch.failure
     layer = _layer(run, failure.layer)
     raised = innermost(failure.frames)

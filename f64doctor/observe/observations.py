@@ -19,7 +19,8 @@ class Run(msgspec.Struct):
     """One execution of the target: its events in order, and how the process ended as seen from outside.
 
     ``outcome``: completed, stopped, raised, exited, killed (by a signal), timed-out, or unstarted. ``peak_bytes``: the largest resident set seen.
-    ``oom_kills``: kills for memory that the kernel counted while it ran. ``undecoded``: lines of the pipe that were no events.
+    ``oom_kills``: kills for memory that the kernel counted while it ran. ``notices``: the first lines of its log that
+    TensorFlow's runtime wrote. ``undecoded``: lines of the pipe that were no events.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Run(msgspec.Struct):
     events: list[AnyEvent] = []
     log: str = ""
     log_lines_dropped: int = 0
+    notices: list[str] = []
     peak_bytes: int | None = None
     oom_kills: int = 0
     undecoded: list[str] = []

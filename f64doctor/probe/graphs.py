@@ -11,6 +11,7 @@ from typing import Any, Iterator, Optional
 from . import arrays, numbers, rewire, stack
 from .bounds import Bounds
 from .imports import ImportWatch
+from .kernels import KernelsWatch
 from .recorder import Recorder
 from .wire import Wire
 
@@ -64,6 +65,7 @@ class GraphsWatch:
         self._intervals: dict[int, tuple[Any, list[tuple[int, int, int, str]]]] = {}
         self._eager: dict[tuple[str, int, str], int] = {}
         self.layers_by_node: dict[str, tuple[int, str]] = {}
+        self.kernels = KernelsWatch(wire)
 
     def watch(self) -> None:
         """Watch TensorFlow's modules as they are imported."""
@@ -252,6 +254,7 @@ class GraphsWatch:
                     found.append({key: value for key, value in facts.items() if value is not None})
         found.extend(reader.captured_constants(operations)[: MOST_NARROWINGS - len(found)])
         self._remember_nodes(graph, operations)
+        self.kernels.collect(graph, operations, self._layer_of)
         role = "dataset" if str(graph.name).startswith("Dataset_") else "function"
         if not dtypes and not found:
             return

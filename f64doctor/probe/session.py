@@ -13,6 +13,8 @@ from typing import Any, Optional
 from . import failure, stack
 from .bounds import BoundReached, Bounds
 from .calls import CallsWatch
+from .compiling import CompilingWatch
+from .devices import DevicesWatch
 from .failure import FailureWatch
 from .feeding import FeedingWatch
 from .graphs import GraphsWatch
@@ -27,15 +29,17 @@ from .wire import PROTOCOL, Wire
 
 def main(options: str, target: str, arguments: list[str]) -> None:
     """Run ``target`` with its arguments. ``options`` is JSON: fd, steps (null: no bound), hide (ignore what the script
-    says about visible devices). Leaves with the script's own exit status."""
+    says about visible devices), jit (null: as the script has it). Leaves with the script's own exit status."""
     chosen = json.loads(options)
-    Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide"))).run(target, arguments)
+    Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide")), chosen.get("jit")).run(target, arguments)
 
 
 class Session:
     """One observed run."""
 
-    def __init__(self, wire: Wire, steps: Optional[int], hide_devices: bool = False) -> None:
+    def __init__(
+        self, wire: Wire, steps: Optional[int], hide_devices: bool = False, jit: Optional[bool] = None
+    ) -> None:
         self._wire = wire
         self._hide_devices = hide_devices
         self._sites = Sites()
@@ -52,6 +56,8 @@ class Session:
         self._calls = CallsWatch(wire, self._imports, self._objects, self._graphs, self._feeding)
         self._failure = FailureWatch(wire, self._imports, self._recorder, self._graphs, self._calls)
         self._settings = SettingsWatch(wire, self._imports)
+        self._devices = DevicesWatch(wire, self._imports, hide_devices)
+        self._compiling = CompilingWatch(wire, self._imports, jit)
         self._libraries: dict[str, KerasLibrary] = {}
 
     # -- the run
@@ -130,8 +136,9 @@ class Session:
     def _close(self, outcome: str, code: int) -> None:
         for name, ending in (
             ("graphs", self._graphs.examine),
+            ("kernels", self._graphs.kernels.tell),
             ("memory", self._tell_memory),
-            ("devices", self._tell_devices),
+            ("devices", self._devices.tell),
         ):
             try:
                 ending()
@@ -146,6 +153,8 @@ class Session:
         self._settings.watch_environment(self._hide_devices)
         self._graphs.watch()
         self._failure.watch()
+        self._devices.watch()
+        self._compiling.watch()
         self._imports.after(
             "numpy", lambda m: self._wire.send("library", name="numpy", version=getattr(m, "__version__", None))
         )
@@ -223,19 +232,3 @@ class Session:
                 continue
             if info.get("peak"):
                 self._wire.send("memory", device=name, current=int(info["current"]), peak=int(info["peak"]))
-
-    def _tell_devices(self) -> None:
-        tensorflow = sys.modules.get("tensorflow")
-        config = getattr(tensorflow, "config", None)
-        if config is None:
-            return
-        names, details = [], {}
-        for device in config.list_physical_devices():
-            names.append(device.name)
-            if device.device_type != "CPU":
-                try:
-                    facts = config.experimental.get_device_details(device)
-                    details[device.name] = str(facts.get("device_name", ""))
-                except Exception:  # noqa: BLE001 - details are a courtesy
-                    pass
-        self._wire.send("devices", names=names, details=details)

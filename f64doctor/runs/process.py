@@ -49,11 +49,13 @@ async def run_target(
     steps: int | None,
     time_limit: float,
     hide_devices: bool = False,
+    jit: bool | None = None,
     shown: str | None = None,
 ) -> AsyncGenerator[RunNews, None]:
     """Run the script under the probe and tell what happens, a few times a second; the last news has ``over`` set.
 
-    ``hide_devices``: the script's own settings of CUDA_VISIBLE_DEVICES and its like are ignored. ``shown``: the script's path as ``sys.argv[0]``
+    ``hide_devices``: the script's own settings of CUDA_VISIBLE_DEVICES and its like are ignored, and plug-in devices are hidden. ``jit``: whether
+    XLA compiles (None: as the script has it). ``shown``: the script's path as ``sys.argv[0]``
     shall have it. The process group is ended when the run is over, when it has run for ``time_limit`` seconds, and when the caller stops listening.
     """
     run = Run(name=name)
@@ -76,7 +78,7 @@ async def run_target(
                 interpreter,
                 "-u",
                 str(PROBE),
-                json.dumps({"fd": write_end, "steps": steps, "hide": hide_devices}),
+                json.dumps({"fd": write_end, "steps": steps, "hide": hide_devices, "jit": jit}),
                 shown if shown is not None and os.path.isfile(os.path.join(cwd, shown)) else script,
                 *arguments,
                 cwd=cwd,
@@ -138,6 +140,7 @@ async def run_target(
         run.seconds = time.monotonic() - began
         run.undecoded = reader.undecoded
         run.log, run.log_lines_dropped = log.tail(), log.dropped
+        run.notices = log.notices
         _judge_end(run, process.returncode, timed_out)
         yield RunNews(run, _taken(events), _taken(lines), run.seconds, None, over=True)
     finally:
