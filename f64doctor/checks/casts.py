@@ -5,8 +5,8 @@ from __future__ import annotations
 from f64doctor.checks.intent import NARROW, wish_of
 from f64doctor.checks.lineage import Lineage
 from f64doctor.checks.mismatch import Mismatch, mismatch_of
-from f64doctor.checks.parting import CPU_RUN, worked
 from f64doctor.checks.outcome import could_not_look
+from f64doctor.checks.parting import CPU_RUN, worked
 from f64doctor.checks.precision import Precision, is_container, is_framework, precision_of
 from f64doctor.checks.showing import code_at, history, location_of, loss_measure, plural, related, shape_words
 from f64doctor.observe import Frame, Mention, Observations, Run, events, innermost

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from f64doctor.checks import environment, parting, placement
@@ -9,6 +11,7 @@ from f64doctor.checks.intent import wish_of
 from f64doctor.checks.mismatch import mismatch_of
 from f64doctor.checks.outcome import could_not_look, ended
 from f64doctor.checks.parting import CPU_RUN, CPU_WITH_XLA, failed, worked
+from f64doctor.checks.runtime_words import of_kind, what_was_said
 from f64doctor.checks.showing import code_at, location_of, plural, related
 from f64doctor.observe import Frame, Observations, Run, events, innermost
 from f64doctor.report import CheckResult, Comparison, Evidence, Finding, Grade, Message, Remedy, Severity, Status, worst
@@ -105,8 +108,6 @@ def _fails_here(observations: Observations, run: Run, compared: list[Evidence]) 
     frame = innermost(failure.frames) if failure is not None else None
     how = failure.type if failure is not None else ended(run)
     reason, known = parting.reason_of_failure(observations)
-    mismatch = mismatch_of(run)
-    operation = mismatch.operation if mismatch is not None else ""
     evidence: list[Evidence] = [
         *compared,
         *([Message(failure.type, failure.message[:900])] if failure is not None else []),
@@ -130,15 +131,15 @@ def _fails_here(observations: Observations, run: Run, compared: list[Evidence]) 
                 )
             ],
         )
-    what = f"{operation} has no kernel there" if operation else "a kernel, a driver or the hardware, not the model"
+    what = _what_failed(run)
+    known = known or "A kernel, a driver or the hardware, not the model."
     return Finding(
         code="F301",
         check=NAME,
         title="it fails on the accelerator and works on the CPU",
         severity=Severity.ERROR,
         grade=Grade.OBSERVED,
-        summary=f"As it is the run ends with {how}; with the accelerator hidden it works: {what}."
-        + (f" {known}" if known else ""),
+        summary=f"As it is the run ends with {how}; with the accelerator hidden it works. {what}{known}",
         location=location_of(observations, frame),
         evidence=evidence,
         remedies=[
@@ -148,6 +149,17 @@ def _fails_here(observations: Observations, run: Run, compared: list[Evidence]) 
             )
         ],
     )
+
+
+def _what_failed(run: Run) -> str:
+    """A sentence about the operation that the exception names, or nothing."""
+    failure, mismatch = run.failure, mismatch_of(run)
+    if mismatch is not None and mismatch.operation:
+        return f"{mismatch.operation} has no kernel there. "
+    named = re.search(r"\[Op:(\w+)\]", failure.message) if failure is not None else None
+    if of_kind(what_was_said(run), "launch"):
+        return f"The accelerator has a kernel for {named[1] if named else 'the operation'} and could not launch it. "
+    return f"The operation is {named[1]}. " if named else ""
 
 
 def _fails_there(observations: Observations, other: Run, compared: list[Evidence]) -> list[Finding]:

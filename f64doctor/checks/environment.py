@@ -6,6 +6,8 @@ every machine without a card is told “Could not find cuda drivers”.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from f64doctor.checks.intent import wish_of
@@ -389,13 +391,15 @@ def _capability(scene: Scene) -> Finding | None:
 
 def covers(built: list[str], capability: str) -> bool:
     """Whether machine code for the card is in the build: the same major version, and no newer minor one. PTX alone is compiled at start."""
-    major, _, minor = capability.partition(".")
+    wanted = re.fullmatch(r"(\d+)\.(\d)", capability)
+    if wanted is None:
+        return True  # no capability that anybody knows: nothing is claimed
+    major, minor = int(wanted[1]), int(wanted[2])
     for one in built:
-        kind, _, digits = one.partition("_")
-        digits = digits.rstrip("af")
-        if kind == "sm" and digits[:-1] == major and digits[-1:].isdigit() and int(digits[-1]) <= int(minor or 0):
-            return True
-        if kind == "compute" and digits == major + minor:
+        found = re.fullmatch(r"(sm|compute)_(\d+)(\d)[a-z]?", one)
+        if found is None or int(found[2]) != major:
+            continue
+        if int(found[3]) == minor or (found[1] == "sm" and int(found[3]) < minor):
             return True
     return False
 

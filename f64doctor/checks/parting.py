@@ -8,6 +8,8 @@ import statistics
 import msgspec
 
 from f64doctor.checks.outcome import ended
+from f64doctor.checks.placement import failing
+from f64doctor.checks.runtime_words import of_kind, what_was_said
 from f64doctor.checks.showing import gibibytes
 from f64doctor.observe import Observations, Run, events
 from f64doctor.report import Comparison, ComparisonRow
@@ -96,12 +98,18 @@ def follow_ups(observations: Observations) -> list[str]:
     run, other = observations.run(), observations.run(CPU_RUN)
     if run is None or other is None:
         return []
-    disagree = failed(run) != failed(other) and (worked(run) or worked(other))
+    disagree = failed(run) != failed(other) and (worked(run) or worked(other)) and not explained(run)
     parted = worked(run) and worked(other) and compared(run, other)[0] is not None
     wanted = []
     if (disagree or parted) and _may_use_xla(run):
         wanted += [GPU_WITHOUT_XLA, CPU_WITH_XLA]
     return wanted + ([GPU_WITHOUT_TF32] if parted else [])
+
+
+def explained(run: Run) -> bool:
+    """Whether the exception itself says why the run fails on this device, so that more runs would tell nothing."""
+    kinds = ("driver-old", "no-capability", "cudnn", "no-compiler", "busy", "determinism")
+    return bool(failing(run)) or any(one.raised for one in of_kind(what_was_said(run), *kinds))
 
 
 def _may_use_xla(run: Run) -> bool:

@@ -137,6 +137,8 @@ def _line_of(run: Run, gap: events.Kernel) -> Frame | None:
         compiled = [loss for loss in losses if loss.loaded == "compile"]
         for loss in (*own[-1:], *compiled[-1:]):
             return loss.frames[-1]
+    if not gap.frames and run.failure is not None:
+        return innermost(run.failure.frames)
     return innermost(gap.frames)
 
 

@@ -32,6 +32,7 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("determinism", re.compile(r"GPU implementation of (?P<operation>\w+) that would have been executed is not deterministic")),
     ("determinism", re.compile(r"Determinism is not yet supported in (?:the )?GPU implementation of (?P<operation>\w+)")),
     ("determinism", re.compile(r"do(?:es)? not (?:yet )?have a deterministic (?:XLA |GPU )?implementation")),
+    ("launch", re.compile(r"cuLaunchKernel\([^\n]*failed with|CUDA_ERROR_LAUNCH_FAILED|CUDA_ERROR_ILLEGAL_ADDRESS|unspecified launch failure")),
     ("xla", re.compile(r"Detected unsupported operations when trying to compile graph")),
 )  # fmt: skip
 

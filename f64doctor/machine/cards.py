@@ -48,7 +48,7 @@ def _ask_nvml(load: Callable[[], Any], gpus: list[Gpu], found: dict[int, dict[st
     except Exception:
         return
     try:
-        number = answered(lambda: nvml.nvmlSystemGetCudaDriverVersion())
+        number = answered(lambda: _cuda_version(nvml))
         if number:
             version.append(f"{int(number) // 1000}.{int(number) % 1000 // 10}")
         for gpu in gpus:
@@ -105,3 +105,11 @@ def _driver_rates(gpus: list[Gpu], driver: dict[str, Any]) -> dict[int, int]:
         if len(same) == 1:
             rates[gpu.index] = same.pop()
     return rates
+
+
+def _cuda_version(nvml: Any) -> Any:
+    """The newest CUDA of the driver; the older question answers with the version of a loaded library instead."""
+    try:
+        return nvml.nvmlSystemGetCudaDriverVersion_v2()
+    except Exception:
+        return nvml.nvmlSystemGetCudaDriverVersion()

@@ -68,7 +68,12 @@ class DevicesWatch:
                 kwargs = {**kwargs, "devices": _only_cpus(kwargs["devices"])}
             return original(*given, **kwargs)
 
+        def placed_softly(original: Any, args: Any, kwargs: Any) -> Any:
+            return original(True)
+
         rewire.change_in_place(module.set_visible_devices, around)
+        # What the script puts on "/GPU:0" shall run on the CPU here, not fail for want of that device.
+        rewire.change_in_place(module.set_soft_device_placement, placed_softly)
 
     def _hide_plugins(self, module: Any) -> None:
         devices = module.config.list_physical_devices()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from typing import Any, Callable, Optional
@@ -27,6 +28,11 @@ _XLA = ("XLA_GPU_JIT", "XLA_CPU_JIT")
 # Every TensorFlow that has GPU kernels has these.
 _SURE = "MatMul"
 _TABLE = "kernels_float64.json"
+# How exceptions name an operation that a device lacks.
+_NAMED = re.compile(
+    r"= (\w+)\[T=DT_DOUBLE|support Op '?(\w+)'?.*DT_DOUBLE|(?:DT_DOUBLE|Supported device types \[CPU\]).*\[Op:(\w+)\]",
+    re.DOTALL,
+)
 
 Types = dict[str, list[int]]
 Layer = Callable[[Any, int], tuple[Optional[int], str]]
@@ -114,6 +120,21 @@ class KernelsWatch:
 
     # -- at the end
 
+    def raised(self, error: BaseException) -> None:
+        """Look up the operation that the exception names, which eager code computes outside of any traced function."""
+        named = _NAMED.search(str(error)[:20_000])
+        if named is None or not self._open():
+            return
+        kind = next(group for group in named.groups() if group)
+        types = {"T": [_DOUBLE]}
+        answers = self._answered(kind, types)
+        if answers is None or any(place[0] == kind for place in self._gaps):
+            return
+        place = (kind, None, None)
+        self._types[place] = types
+        self._gaps[place] = {"op": kind, "count": 1, **answers}
+        self._nodes.setdefault("", 1)
+
     def tell(self) -> None:
         """Send what was found. XLA's kernels are asked for now: they are registered when TensorFlow's context comes to be."""
         if not self._nodes:
@@ -173,11 +194,13 @@ class KernelsWatch:
 
     def _looked_up(self, op: Any) -> Optional[dict[str, Any]]:
         """What the devices answer, or None when a GPU has a float64 kernel, or nobody knows."""
-        types = _types_of(op)
+        return self._answered(op.type, _types_of(op))
+
+    def _answered(self, kind: str, types: Types) -> Optional[dict[str, Any]]:
         try:
             if self._table:
-                return self._from_table(op.type, types)
-            kernels = self._registered(op.type)
+                return self._from_table(kind, types)
+            kernels = self._registered(kind)
         except LookupError:
             self._unasked += 1
             return None

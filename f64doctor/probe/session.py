@@ -124,6 +124,10 @@ class Session:
             self._wire.trouble("explaining the exception", trouble)
             self._wire.send("failure", type=type(error).__name__, message=str(error)[:6000])
         try:
+            self._graphs.kernels.raised(error)
+        except Exception as trouble:  # noqa: BLE001 - then it is not known
+            self._wire.trouble("asking for kernels", trouble)
+        try:
             hook = sys.excepthook
             if hook is sys.__excepthook__:
                 sys.stderr.write("".join(failure.shown(error, trace)))
