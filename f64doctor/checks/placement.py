@@ -109,6 +109,12 @@ def _fails_without_soft_placement(run: Run, accelerators: list[str]) -> bool:
     return not accelerators and settings is not None and settings.soft_placement is False
 
 
+def _compiled_here(run: Run) -> bool:
+    """Whether every training call was compiled by XLA."""
+    fits = run.all(events.Fit)
+    return bool(fits) and all(fit.jit_compile for fit in fits)
+
+
 def _by_line(observations: Observations, run: Run, gaps: list[events.Kernel]) -> list[list[events.Kernel]]:
     """The operations grouped by the user's line; those of gradients go with what they are the gradients of."""
     groups: dict[tuple[str, int], list[events.Kernel]] = {}
@@ -191,6 +197,8 @@ def _float32_only(
     elif loud:
         severity = Severity.WARNING
         said = f"{names} has a GPU kernel for float32 and none for float64. Soft placement is off: on a machine with a GPU this fails."
+    elif accelerators and compiled and _compiled_here(run):
+        said = f"{names} has no float64 GPU kernel; XLA compiles it here, so that nothing leaves the GPU."
     elif accelerators:
         said = f"{names} has no float64 GPU kernel: unless XLA compiles it, each step runs it on the CPU and copies {copies}, silently."
     else:

@@ -10,19 +10,8 @@ from . import rewire
 from .imports import ImportWatch
 from .wire import Wire
 
-# Set from outside, each of these changes on which device, or how exactly, the script computes.
-_VARIABLES = (
-    "CUDA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "CUDA_HOME",
-    "LD_LIBRARY_PATH",
-    "NVIDIA_TF32_OVERRIDE",
-    "TF_CPP_MIN_LOG_LEVEL",
-    "TF_DETERMINISTIC_OPS",
-    "TF_XLA_FLAGS",
-    "XLA_FLAGS",
-)
+# Set from outside, each of these decides which devices there are, or what TensorFlow says of them.
+_VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "TF_CPP_MIN_LOG_LEVEL")
 # What brings TensorFlow, or a device to it.
 _DISTRIBUTIONS = (
     "tensorflow",
@@ -51,7 +40,7 @@ class DevicesWatch:
         self._wire = wire
         self._imports = imports
         self._hide = hide
-        self._variables = {name: os.environ[name][:2000] for name in _VARIABLES if name in os.environ}
+        self._variables = {name: os.environ[name][:200] for name in _VARIABLES if name in os.environ}
 
     def watch(self) -> None:
         """Hide what the environment does not hide, once TensorFlow is there: plug-in devices do not read CUDA_VISIBLE_DEVICES."""

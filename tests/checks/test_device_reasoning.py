@@ -256,6 +256,13 @@ def test_the_line_of_the_loss_is_the_line_to_change() -> None:
     assert [(one.line, one.note) for one in findings[0].related] == [(FIT.line, "computed here")]
 
 
+def test_what_xla_compiles_on_the_gpu_is_not_said_to_be_copied() -> None:
+    here = run("as-is", "completed", LOSS, GPU, BUILT, settings(), jitted(True), lookup(SPARSE), *losses(0.5))
+    _, findings = judge("device", seen(here, run("cpu-only", "completed", *losses(0.5)), gpus=[A100]))
+    assert [finding.code for finding in findings] == ["F304"]
+    assert "XLA compiles it here" in findings[0].summary
+
+
 def test_copies_are_counted_by_row_where_the_batch_is_open() -> None:
     assert copied(SPARSE) == (4, 0, 8 * 10 + 8 + 8 + 8 * 10)
     fixed = Kernel(
