@@ -30,7 +30,8 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     other = observations.run(CPU_RUN)
     compared: list[Evidence] = [parting.side_by_side(observations)] if other is not None else []
     found = environment.findings_of(scene, listed=devices is not None)
-    found += placement.findings_of(observations, run, accelerators, compared)
+    if not any(finding.code == environment.NO_FLOAT64 for finding in found):
+        found += placement.findings_of(observations, run, accelerators, compared)
     if other is not None and not any(finding.severity is Severity.ERROR for finding in found):
         found = [*_differences(observations, run, other, compared), *found]
     rate = environment.rate_of(scene)

@@ -27,6 +27,8 @@ INSTALL = Remedy(
 # An accelerator whose hardware or kernels have no float64, by what its device, its name or its plug-in is called.
 _WITHOUT_FLOAT64 = (("METAL", "Apple's Metal"), ("DML", "DirectML"), ("TPU", "The TPU"))
 _PLUGINS = {"tensorflow-metal": "Apple's Metal", "tensorflow-directml-plugin": "DirectML"}
+# Where the accelerator has no float64, single kernels are no news.
+NO_FLOAT64 = "F317"
 _HIDDEN = "the accelerator is hidden by a setting"
 
 
@@ -550,7 +552,7 @@ def _no_float64(scene: Scene) -> Finding | None:
     failure = scene.run.failure
     frame = innermost(failure.frames) if failure is not None else None
     return Finding(
-        code="F317",
+        code=NO_FLOAT64,
         check=NAME,
         title="this accelerator has no float64",
         severity=Severity.ERROR if scene.fails_here_only else Severity.INFO,

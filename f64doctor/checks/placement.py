@@ -13,6 +13,8 @@ from f64doctor.observe import Frame, Observations, Run, events, innermost
 from f64doctor.report import Evidence, Finding, Grade, Remedy, Severity, Table
 
 NAME = "device"
+# Past this many lines the rest is told together.
+MOST_LINES = 5
 BYTES = {"float64": 8, "int64": 8, "complex128": 16, "uint64": 8, "float16": 2, "bfloat16": 2, "int16": 2, "bool": 1}
 BYTES |= {"int8": 1, "uint8": 1, "uint16": 2}
 
@@ -126,7 +128,12 @@ def _by_line(observations: Observations, run: Run, gaps: list[events.Kernel]) ->
         return [backward]
     for group in list(groups.values())[:1]:
         group.extend(backward)
-    return list(groups.values())
+    found = list(groups.values())
+    return (
+        [*found[: MOST_LINES - 1], [gap for group in found[MOST_LINES - 1 :] for gap in group]]
+        if len(found) > MOST_LINES
+        else found
+    )
 
 
 def _line_of(run: Run, gap: events.Kernel) -> Frame | None:

@@ -12,7 +12,7 @@ from f64doctor.checks.parting import compared, follow_ups, tolerance
 from f64doctor.checks.placement import copied
 from f64doctor.checks.runtime_words import what_was_said
 from f64doctor.checkup import CPU_ONLY, CPU_WITH_XLA, GPU_WITHOUT_TF32, GPU_WITHOUT_XLA, PURPOSES, surroundings
-from f64doctor.observe.events import AnyEvent, DeviceSettings, Graph, Kernel, TensorFact
+from f64doctor.observe.events import AnyEvent, Devices, DeviceSettings, Frame, Graph, Kernel, TensorFact
 from f64doctor.observe.facts import Card
 from f64doctor.report import Comparison, Gpu, Severity, Status
 from f64doctor.runs.log import NOTICES_KEPT, Log
@@ -277,6 +277,23 @@ def test_gradients_belong_to_what_they_are_the_gradients_of() -> None:
     _, findings = judge("device", seen(run("as-is", "completed", CPU, lookup(forward, backward))))
     assert [finding.code for finding in findings] == ["F304"]
     assert "DepthToSpace, SpaceToDepth" in findings[0].summary
+
+
+def test_many_lines_are_told_together() -> None:
+    gaps = [
+        Kernel(op=f"Odd{n}", cpu64=True, gpu32=True, by="user", frames=[Frame("/job/train.py", n, "f")])
+        for n in range(1, 30)
+    ]
+    _, findings = judge("device", seen(run("as-is", "completed", CPU, lookup(*gaps))))
+    assert [finding.location.line for finding in findings if finding.location] == [1, 2, 3, 4, 5]
+    assert "Odd5, Odd6, Odd7 and 22 more" in findings[-1].summary
+
+
+def test_an_accelerator_without_float64_is_one_finding_and_not_one_for_each_operation() -> None:
+    metal = Devices(names=GPU.names, details={"/physical_device:GPU:0": "METAL"})
+    here = run("as-is", "completed", LOSS, metal, lookup(SPARSE), *losses(0.5))
+    _, findings = judge("device", seen(here, run("cpu-only", "completed", *losses(0.5))))
+    assert [finding.code for finding in findings] == ["F317"]
 
 
 def test_a_blind_registry_says_so_in_the_evidence() -> None:
