@@ -227,7 +227,7 @@ async def _run(
     environment: Mapping[str, str],
     observations: Observations,
 ) -> AsyncGenerator[Progress, None]:
-    from f64doctor.machine import read_oom_kills
+    from f64doctor.machine import read_oom_kills, watched
     from f64doctor.observe import events
     from f64doctor.runs import run_target
 
@@ -246,20 +246,23 @@ async def _run(
         jit={GPU_WITHOUT_XLA: False, CPU_WITH_XLA: True}.get(name),
         shown=target.shown if settings.cwd is None else target.path,
     )
-    async with aclosing(process) as news:
-        async for item in news:
-            for event in item.events:
-                stage = _stage(event) or stage
-                if isinstance(event, events.Step):
-                    steps, loss = steps + 1, event.loss if event.loss is not None else loss
-            if item.over:
-                run = item.run
-                after = read_oom_kills()
-                run.oom_kills = max(0, (after or 0) - (kills or 0))
-                observations.runs.append(run)
-                yield RunEnded(run_report(run, observations))
-            else:
-                yield RunProgress(name, item.seconds, steps, loss, item.resident_bytes, stage, item.log)
+    cards = max((gpu.index + 1 for gpu in observations.machine.gpus), default=0)
+    with watched(cards) as card_use:
+        async with aclosing(process) as news:
+            async for item in news:
+                for event in item.events:
+                    stage = _stage(event) or stage
+                    if isinstance(event, events.Step):
+                        steps, loss = steps + 1, event.loss if event.loss is not None else loss
+                if item.over:
+                    run = item.run
+                    after = read_oom_kills()
+                    run.cards = card_use()
+                    run.oom_kills = max(0, (after or 0) - (kills or 0))
+                    observations.runs.append(run)
+                    yield RunEnded(run_report(run, observations))
+                else:
+                    yield RunProgress(name, item.seconds, steps, loss, item.resident_bytes, stage, item.log)
 
 
 def _stage(event: object) -> str:

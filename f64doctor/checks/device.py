@@ -36,7 +36,8 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
         found = [*_differences(observations, run, other, compared), *found]
     rate = environment.rate_of(scene)
     found = _ordered([*found, *([rate] if rate is not None else [])], compared)
-    proof = [*compared, *([table] if (table := environment.rates(scene)) is not None else [])]
+    tables = (environment.rates(scene), environment.card_use(scene))
+    proof = [*compared, *(table for table in tables if table is not None)]
     return _result(observations, run, other, found, proof, devices, accelerators), found
 
 

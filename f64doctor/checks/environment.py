@@ -127,6 +127,24 @@ def rates(scene: Scene) -> Table | None:
     return Table("float64 rate", ["card", "compute capability", "of float32", "says"], rows) if rows else None
 
 
+def card_use(scene: Scene) -> Table | None:
+    """What each card did in each run, for the evidence of the check."""
+    names = {gpu.index: gpu.name for gpu in scene.gpus}
+    rows = [
+        [
+            run.name,
+            names.get(use.index, str(use.index)),
+            "?" if use.busy is None else f"{use.busy:.0f} %",
+            "?" if use.memory_peak is None else gibibytes(use.memory_peak),
+            "?" if use.clock_mhz is None else f"{use.clock_mhz:.0f} MHz",
+            "?" if use.watts is None else f"{use.watts:.0f} W",
+        ]
+        for run in scene.observations.runs
+        for use in run.cards
+    ]
+    return Table("the card meanwhile", ["run", "card", "busy", "memory peak", "clock", "power"], rows) if rows else None
+
+
 # -- TensorFlow lists no accelerator, though there is a card
 
 

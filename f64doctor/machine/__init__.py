@@ -8,9 +8,18 @@ from f64doctor.machine.cards import read_cards
 from f64doctor.machine.drivers import read_missing_libraries
 from f64doctor.machine.gpus import read_gpus
 from f64doctor.machine.memory import read_memory, read_oom_kills
+from f64doctor.machine.watching import watched
 from f64doctor.observe import Machine
 
-__all__ = ["read_cards", "read_gpus", "read_machine", "read_memory", "read_missing_libraries", "read_oom_kills"]
+__all__ = [
+    "read_cards",
+    "read_gpus",
+    "read_machine",
+    "read_memory",
+    "read_missing_libraries",
+    "read_oom_kills",
+    "watched",
+]
 
 
 def read_machine(nvml_seconds: float = 3.0) -> Machine:

@@ -61,6 +61,18 @@ class Card(msgspec.Struct, frozen=True):
     processes: list[CardProcess] = []
 
 
+class CardUse(msgspec.Struct, frozen=True):
+    """One card while a run went on: how many looks were taken, medians of its use (percent), clock and power, and the peak of its memory, others' included."""
+
+    index: int
+    samples: int
+    busy: float | None = None
+    busiest: float | None = None
+    memory_peak: int | None = None
+    clock_mhz: float | None = None
+    watts: float | None = None
+
+
 class Machine(msgspec.Struct, frozen=True):
     """What this box has: cards as the driver lists them, and memory as the process may use it.
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from f64doctor.observe.events import AnyEvent, Event, Failure, Frame
-from f64doctor.observe.facts import Machine, Source
+from f64doctor.observe.facts import CardUse, Machine, Source
 from f64doctor.report import Location
 
 E = TypeVar("E", bound=Event)
@@ -21,6 +21,7 @@ class Run(msgspec.Struct):
     ``outcome``: completed, stopped, raised, exited, killed (by a signal), timed-out, or unstarted. ``peak_bytes``: the largest resident set seen.
     ``oom_kills``: kills for memory that the kernel counted while it ran. ``notices``: the first lines of its log that
     TensorFlow's runtime wrote. ``undecoded``: lines of the pipe that were no events.
+    ``cards``: what each card did meanwhile.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Run(msgspec.Struct):
     oom_kills: int = 0
     undecoded: list[str] = []
     trouble: str = ""
+    cards: list[CardUse] = []
 
     def all(self, kind: type[E]) -> list[E]:
         """Every event of one kind, in order."""

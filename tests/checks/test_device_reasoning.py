@@ -13,8 +13,8 @@ from f64doctor.checks.placement import copied
 from f64doctor.checks.runtime_words import what_was_said
 from f64doctor.checkup import CPU_ONLY, CPU_WITH_XLA, GPU_WITHOUT_TF32, GPU_WITHOUT_XLA, PURPOSES, surroundings
 from f64doctor.observe.events import AnyEvent, Devices, DeviceSettings, Frame, Graph, Kernel, TensorFact
-from f64doctor.observe.facts import Card
-from f64doctor.report import Comparison, Gpu, Severity, Status
+from f64doctor.observe.facts import Card, CardUse
+from f64doctor.report import Comparison, Gpu, Severity, Status, Table
 from f64doctor.runs.log import NOTICES_KEPT, Log
 from tests.checks.device_situations import (
     A100,
@@ -186,6 +186,15 @@ def test_a_card_with_full_float64_units_is_shown_and_not_complained_about() -> N
     result, findings = judge("device", both)
     assert (result.status, findings) == (Status.PASSED, [])
     assert [evidence.title for evidence in result.evidence] == ["side by side", "float64 rate"]
+
+
+def test_what_the_card_did_meanwhile_is_shown() -> None:
+    healthy = run("as-is", "completed", GPU, BUILT, settings(), *losses(0.5))
+    healthy.cards = [CardUse(0, 9, busy=87.0, busiest=99.0, memory_peak=2**34, watts=251.0)]
+    result, _ = judge("device", seen(healthy, run("cpu-only", "completed", *losses(0.5)), gpus=[A100]))
+    table = result.evidence[-1]
+    assert isinstance(table, Table)
+    assert table.rows == [["as-is", "NVIDIA A100", "87 %", "16.0 GiB", "?", "251 W"]]
 
 
 def test_a_slow_card_is_no_news_for_a_script_that_wants_no_float64() -> None:
