@@ -7,8 +7,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from f64doctor import __version__
@@ -37,6 +37,7 @@ from f64doctor.report import (
 
 if TYPE_CHECKING:
     from f64doctor.observe import Machine, Observations, Run
+    from f64doctor.observe.facts import CardUse
     from f64doctor.settings import Settings
     from f64doctor.target import Target
 
@@ -141,8 +142,9 @@ async def examine(target: Target, settings: Settings) -> AsyncGenerator[Progress
         for name in ("inputs", "layers"):
             yield judged(name)
         if "device" in wanted:
-            async for news in _device_runs(target, settings, interpreter, cwd, observations):
-                yield news
+            async with aclosing(_device_runs(target, settings, interpreter, cwd, observations)) as device_news:
+                async for news in device_news:
+                    yield news
         for name in ORDER:
             if name not in results:
                 yield judged(name)
@@ -185,8 +187,10 @@ async def _device_runs(
     while names:
         name = names.pop(0)
         yield RunStarted(name, PURPOSES[name])
-        async for news in _run(name, target, settings, interpreter, cwd, surroundings(name, os.environ), observations):
-            yield news
+        process = _run(name, target, settings, interpreter, cwd, surroundings(name, os.environ), observations)
+        async with aclosing(process) as run_news:
+            async for news in run_news:
+                yield news
         if name == CPU_ONLY:
             names = follow_ups(observations)
 
@@ -227,7 +231,7 @@ async def _run(
     environment: Mapping[str, str],
     observations: Observations,
 ) -> AsyncGenerator[Progress, None]:
-    from f64doctor.machine import read_oom_kills, watched
+    from f64doctor.machine import read_oom_kills
     from f64doctor.observe import events
     from f64doctor.runs import run_target
 
@@ -246,23 +250,30 @@ async def _run(
         jit={GPU_WITHOUT_XLA: False, CPU_WITH_XLA: True}.get(name),
         shown=target.shown if settings.cwd is None else target.path,
     )
-    cards = max((gpu.index + 1 for gpu in observations.machine.gpus), default=0)
-    with watched(cards) as card_use:
-        async with aclosing(process) as news:
-            async for item in news:
-                for event in item.events:
-                    stage = _stage(event) or stage
-                    if isinstance(event, events.Step):
-                        steps, loss = steps + 1, event.loss if event.loss is not None else loss
-                if item.over:
-                    run = item.run
-                    after = read_oom_kills()
-                    run.cards = card_use()
-                    run.oom_kills = max(0, (after or 0) - (kills or 0))
-                    observations.runs.append(run)
-                    yield RunEnded(run_report(run, observations))
-                else:
-                    yield RunProgress(name, item.seconds, steps, loss, item.resident_bytes, stage, item.log)
+    async with aclosing(process) as news, _watched(observations) as card_use:
+        async for item in news:
+            for event in item.events:
+                stage = _stage(event) or stage
+                if isinstance(event, events.Step):
+                    steps, loss = steps + 1, event.loss if event.loss is not None else loss
+            if item.over:
+                run = item.run
+                after = read_oom_kills()
+                run.cards = card_use()
+                run.oom_kills = max(0, (after or 0) - (kills or 0))
+                observations.runs.append(run)
+                yield RunEnded(run_report(run, observations))
+            else:
+                yield RunProgress(name, item.seconds, steps, loss, item.resident_bytes, stage, item.log)
+
+
+@asynccontextmanager
+async def _watched(observations: Observations) -> AsyncGenerator[Callable[[], list[CardUse]], None]:
+    """Watch the cards of this machine until the run is over."""
+    from f64doctor.machine import watched
+
+    with watched(max((gpu.index + 1 for gpu in observations.machine.gpus), default=0)) as card_use:
+        yield card_use
 
 
 def _stage(event: object) -> str:

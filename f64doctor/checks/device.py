@@ -6,12 +6,13 @@ import re
 
 import msgspec
 
-from f64doctor.checks import environment, parting, placement
+from f64doctor.checks import environment, obstacles, parting, placement, speed
 from f64doctor.checks.intent import wish_of
 from f64doctor.checks.mismatch import mismatch_of
 from f64doctor.checks.outcome import could_not_look, ended
 from f64doctor.checks.parting import CPU_RUN, CPU_WITH_XLA, failed, worked
 from f64doctor.checks.runtime_words import of_kind, what_was_said
+from f64doctor.checks.scene import scene_of
 from f64doctor.checks.showing import code_at, location_of, plural, related
 from f64doctor.observe import Frame, Observations, Run, events, innermost
 from f64doctor.report import CheckResult, Comparison, Evidence, Finding, Grade, Message, Remedy, Severity, Status, worst
@@ -26,17 +27,17 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
         return CheckResult(NAME, Status.SKIPPED, observations.not_run or "nothing was run"), []
     devices = run.last(events.Devices)
     accelerators = [name for name in devices.names if ":CPU:" not in name] if devices is not None else []
-    scene = environment.scene_of(observations, run, accelerators)
+    scene = scene_of(observations, run, accelerators)
     other = observations.run(CPU_RUN)
     compared: list[Evidence] = [parting.side_by_side(observations)] if other is not None else []
-    found = environment.findings_of(scene, listed=devices is not None)
-    if not any(finding.code == environment.NO_FLOAT64 for finding in found):
+    found = environment.findings_of(scene, listed=devices is not None) + obstacles.findings_of(scene)
+    if not any(finding.code == obstacles.NO_FLOAT64 for finding in found):
         found += placement.findings_of(observations, run, accelerators, compared)
     if other is not None and not any(finding.severity is Severity.ERROR for finding in found):
         found = [*_differences(observations, run, other, compared), *found]
-    rate = environment.rate_of(scene)
+    rate = speed.rate_of(scene)
     found = _ordered([*found, *([rate] if rate is not None else [])], compared)
-    tables = (environment.rates(scene), environment.card_use(scene))
+    tables = (speed.rates(scene), speed.card_use(scene))
     proof = [*compared, *(table for table in tables if table is not None)]
     return _result(observations, run, other, found, proof, devices, accelerators), found
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from f64doctor.checks import judge, parting
-from f64doctor.checks.environment import covers
+from f64doctor.checks.obstacles import covers
 from f64doctor.checks.parting import compared, follow_ups, tolerance
 from f64doctor.checks.placement import copied
 from f64doctor.checks.runtime_words import what_was_said
