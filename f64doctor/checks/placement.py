@@ -7,6 +7,7 @@ fault of float64; no device has a float64 kernel at all.
 from __future__ import annotations
 
 import math
+import re
 
 from f64doctor.checks.showing import code_at, gibibytes, location_of, plural, related
 from f64doctor.observe import Frame, Observations, Run, events, innermost
@@ -18,6 +19,7 @@ MOST_LINES = 5
 BYTES = {"float64": 8, "int64": 8, "complex128": 16, "uint64": 8, "float16": 2, "bfloat16": 2, "int16": 2, "bool": 1}
 BYTES |= {"int8": 1, "uint8": 1, "uint16": 2}
 
+_SPARSE_LOSS = re.compile(r"sparse_categorical_crossentropy|SparseCategoricalCrossentropy")
 # What to write instead, where the same result has float64 GPU kernels.
 _INSTEAD = {
     "SparseSoftmaxCrossEntropyWithLogits": (
@@ -121,7 +123,7 @@ def _by_line(observations: Observations, run: Run, gaps: list[events.Kernel]) ->
     """The operations grouped by the user's line; those of gradients go with what they are the gradients of."""
     groups: dict[tuple[str, int], list[events.Kernel]] = {}
     for gap in (gap for gap in gaps if not gap.backward):
-        frame = _line_of(run, gap)
+        frame = _line_of(observations, run, gap)
         groups.setdefault((frame.file, frame.line) if frame else ("", 0), []).append(gap)
     backward = [gap for gap in gaps if gap.backward]
     if not groups and backward:
@@ -136,7 +138,7 @@ def _by_line(observations: Observations, run: Run, gaps: list[events.Kernel]) ->
     )
 
 
-def _line_of(run: Run, gap: events.Kernel) -> Frame | None:
+def _line_of(observations: Observations, run: Run, gap: events.Kernel) -> Frame | None:
     """The line to change: where the layer or the loss was made that brings the operation in, else the line that computes it."""
     if gap.by == "user":
         return innermost(gap.frames)
@@ -150,9 +152,22 @@ def _line_of(run: Run, gap: events.Kernel) -> Frame | None:
         compiled = [loss for loss in losses if loss.loaded == "compile"]
         for loss in (*own[-1:], *compiled[-1:]):
             return loss.frames[-1]
+        if (written := _where_written(observations, _SPARSE_LOSS)) is not None:
+            return written
     if not gap.frames and run.failure is not None:
         return innermost(run.failure.frames)
     return innermost(gap.frames)
+
+
+def _where_written(observations: Observations, words: re.Pattern[str]) -> Frame | None:
+    """The one line of the user's code with these words, or None when there are none or several: Keras 2 makes its losses in fit."""
+    found = [
+        Frame(file.path, number, text=line.strip())
+        for file in observations.source.files
+        for number, line in enumerate(file.lines, 1)
+        if words.search(line.partition("#")[0]) and "import" not in line.split("(")[0]
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _table(observations: Observations, gaps: list[events.Kernel], source: str) -> Table:
@@ -192,7 +207,7 @@ def _float32_only(
     loud: bool,
     comparison: list[Evidence],
 ) -> Finding:
-    frame = _line_of(run, gaps[0])
+    frame = _line_of(observations, run, gaps[0])
     names = _names(gaps)
     named = {gap.op for gap in failing(run)} & {gap.op for gap in gaps}
     compiled = all(gap.xla64 for gap in gaps)
@@ -250,7 +265,7 @@ def _float32_only(
 
 
 def _no_gpu(observations: Observations, run: Run, gaps: list[events.Kernel]) -> Finding:
-    frame = _line_of(run, gaps[0])
+    frame = _line_of(observations, run, gaps[0])
     return Finding(
         code="F305",
         check=NAME,
@@ -264,7 +279,7 @@ def _no_gpu(observations: Observations, run: Run, gaps: list[events.Kernel]) -> 
 
 
 def _no_float64(observations: Observations, run: Run, gaps: list[events.Kernel]) -> Finding:
-    frame = _line_of(run, gaps[0])
+    frame = _line_of(observations, run, gaps[0])
     through_xla = all(gap.xla64 for gap in gaps)
     how = (
         "it works here because XLA compiles it"

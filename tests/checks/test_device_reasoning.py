@@ -12,6 +12,7 @@ from f64doctor.checks.parting import compared, follow_ups, tolerance
 from f64doctor.checks.placement import copied
 from f64doctor.checks.runtime_words import what_was_said
 from f64doctor.checkup import CPU_ONLY, CPU_WITH_XLA, GPU_WITHOUT_TF32, GPU_WITHOUT_XLA, PURPOSES, surroundings
+from f64doctor.observe import Source, SourceFile
 from f64doctor.observe.events import AnyEvent, Devices, DeviceSettings, Frame, Graph, Kernel, TensorFact
 from f64doctor.observe.facts import Card, CardUse
 from f64doctor.report import Comparison, Gpu, Severity, Status, Table
@@ -263,6 +264,26 @@ def test_the_line_of_the_loss_is_the_line_to_change() -> None:
     place = findings[0].location
     assert place is not None and place.line == 9
     assert [(one.line, one.note) for one in findings[0].related] == [(FIT.line, "computed here")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (["# sparse_categorical_crossentropy", "model.compile('sgd', 'sparse_categorical_crossentropy')"], 2),
+        (["from keras.losses import SparseCategoricalCrossentropy", "loss = SparseCategoricalCrossentropy()"], 2),
+        (
+            ["a.compile(loss='sparse_categorical_crossentropy')", "b.compile(loss='sparse_categorical_crossentropy')"],
+            FIT.line,
+        ),
+        ([], FIT.line),
+    ],
+)
+def test_a_loss_that_nobody_saw_made_is_looked_for_in_the_source(lines: list[str], line: int) -> None:
+    written = seen(run("as-is", "completed", CPU, lookup(SPARSE)))
+    written.source = Source(files=[SourceFile("/job/train.py", lines)])
+    _, findings = judge("device", written)
+    place = findings[0].location
+    assert place is not None and place.line == line
 
 
 def test_what_xla_compiles_on_the_gpu_is_not_said_to_be_copied() -> None:
