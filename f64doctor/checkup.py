@@ -7,8 +7,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from f64doctor import __version__
@@ -39,10 +39,20 @@ from f64doctor.report import (
 if TYPE_CHECKING:
     from f64doctor.observe import Machine, Observations, Run
     from f64doctor.observe.events import HeldBack as HeldBackEvent
+    from f64doctor.observe.facts import CardUse
     from f64doctor.settings import Settings
     from f64doctor.target import Target
 
 AS_IS, CPU_ONLY = "as-is", "cpu-only"
+GPU_WITHOUT_XLA, CPU_WITH_XLA, GPU_WITHOUT_TF32 = "gpu-without-xla", "cpu-with-xla", "gpu-without-tf32"
+# What each run is for, in words for those who wait.
+PURPOSES = {
+    AS_IS: "the script as it is, under observation",
+    CPU_ONLY: "the same with every accelerator hidden",
+    GPU_WITHOUT_XLA: "as it is, without XLA: is it XLA that makes the difference?",
+    CPU_WITH_XLA: "on the CPU, with XLA: does XLA fail there too?",
+    GPU_WITHOUT_TF32: "as it is, without TF32: is it float32 that TF32 rounds?",
+}
 # What hides every accelerator: NVIDIA's, AMD's (two layers of it) and Intel's.
 HIDDEN = {
     "CUDA_VISIBLE_DEVICES": "",
@@ -73,7 +83,11 @@ def interpreter_of(settings: Settings) -> str:
 
 def plan(target: Target, settings: Settings) -> Planned:
     """What would be done, before anything is done."""
-    runs = [] if settings.no_run else [AS_IS, f"{CPU_ONLY} (when TensorFlow lists an accelerator)"]
+    runs = (
+        []
+        if settings.no_run
+        else [AS_IS, f"{CPU_ONLY} (when TensorFlow lists an accelerator), and up to three more when it disagrees"]
+    )
     return Planned(
         target=_target_report(target),
         interpreter=interpreter_of(settings),
@@ -123,19 +137,17 @@ async def examine(target: Target, settings: Settings) -> AsyncGenerator[Progress
         yield EnvironmentKnown(environment)
         for name in ORDER:
             yield CheckStarted(name)
-        yield RunStarted(AS_IS, "the script as it is, under observation")
+        yield RunStarted(AS_IS, PURPOSES[AS_IS])
         async for news in _run(AS_IS, target, settings, interpreter, cwd, os.environ, observations):
             yield news
         environment = _environment(observations, interpreter)
         yield EnvironmentKnown(environment)
         for name in ("inputs", "layers"):
             yield judged(name)
-        if "device" in wanted and _has_accelerator(observations):
-            yield RunStarted(CPU_ONLY, "the same with every accelerator hidden")
-            async for news in _run(
-                CPU_ONLY, target, settings, interpreter, cwd, {**os.environ, **HIDDEN}, observations
-            ):
-                yield news
+        if "device" in wanted:
+            async with aclosing(_device_runs(target, settings, interpreter, cwd, observations)) as device_news:
+                async for news in device_news:
+                    yield news
         for name in ORDER:
             if name not in results:
                 yield judged(name)
@@ -164,6 +176,55 @@ def _machine() -> Machine:
 # -- the runs
 
 
+async def _device_runs(
+    target: Target, settings: Settings, interpreter: str, cwd: str, observations: Observations
+) -> AsyncGenerator[Progress, None]:
+    """The run without accelerators and, when it disagrees with the first, those that tell why."""
+    from f64doctor.checks.parting import follow_ups
+
+    if observations.machine.gpus and _lists_accelerator(observations) is False:
+        observations.machine = await asyncio.to_thread(_with_missing_libraries, observations, interpreter)
+    if not _has_accelerator(observations):
+        return
+    names = [CPU_ONLY]
+    while names:
+        name = names.pop(0)
+        yield RunStarted(name, PURPOSES[name])
+        process = _run(name, target, settings, interpreter, cwd, surroundings(name, os.environ), observations)
+        async with aclosing(process) as run_news:
+            async for news in run_news:
+                yield news
+        if name == CPU_ONLY:
+            names = follow_ups(observations)
+
+
+def surroundings(name: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables for the run of that name."""
+    variables = dict(environment)
+    if name in (CPU_ONLY, CPU_WITH_XLA):
+        variables.update(HIDDEN)
+    if name == GPU_WITHOUT_XLA:
+        variables.pop("TF_XLA_FLAGS", None)
+    if name == GPU_WITHOUT_TF32:
+        variables["NVIDIA_TF32_OVERRIDE"] = "0"
+    return variables
+
+
+def _with_missing_libraries(observations: Observations, interpreter: str) -> Machine:
+    """The machine, with what the linker does not find for this interpreter's TensorFlow."""
+    import msgspec
+
+    from f64doctor.machine import read_missing_libraries
+    from f64doctor.observe import events
+
+    run = observations.run()
+    build = run.last(events.Build) if run is not None else None
+    if build is None or not build.cuda:
+        return observations.machine
+    missing = read_missing_libraries(interpreter, build.cuda_version, build.cudnn_version)
+    return msgspec.structs.replace(observations.machine, missing_libraries=missing)
+
+
 async def _run(
     name: str,
     target: Target,
@@ -188,11 +249,12 @@ async def _run(
         environment=environment,
         steps=settings.steps,
         time_limit=settings.time_limit,
-        hide_devices=name == CPU_ONLY,
+        hide_devices=name in (CPU_ONLY, CPU_WITH_XLA),
+        jit={GPU_WITHOUT_XLA: False, CPU_WITH_XLA: True}.get(name),
         shown=target.shown if settings.cwd is None else target.path,
         allow_writes=settings.allow_writes,
     )
-    async with aclosing(process) as news:
+    async with aclosing(process) as news, _watched(observations) as card_use:
         async for item in news:
             for event in item.events:
                 stage = _stage(event) or stage
@@ -201,11 +263,21 @@ async def _run(
             if item.over:
                 run = item.run
                 after = read_oom_kills()
+                run.cards = card_use()
                 run.oom_kills = max(0, (after or 0) - (kills or 0))
                 observations.runs.append(run)
                 yield RunEnded(run_report(run, observations))
             else:
                 yield RunProgress(name, item.seconds, steps, loss, item.resident_bytes, stage, item.log)
+
+
+@asynccontextmanager
+async def _watched(observations: Observations) -> AsyncGenerator[Callable[[], list[CardUse]], None]:
+    """Watch the cards of this machine until the run is over."""
+    from f64doctor.machine import watched
+
+    with watched(max((gpu.index + 1 for gpu in observations.machine.gpus), default=0)) as card_use:
+        yield card_use
 
 
 def _stage(event: object) -> str:
@@ -223,13 +295,17 @@ def _stage(event: object) -> str:
 
 def _has_accelerator(observations: Observations) -> bool:
     """Whether TensorFlow listed an accelerator, or, when it could not say, whether the driver shows a card."""
+    listed = _lists_accelerator(observations)
+    return bool(observations.machine.gpus) if listed is None else listed
+
+
+def _lists_accelerator(observations: Observations) -> bool | None:
+    """Whether TensorFlow listed an accelerator; None when it did not come to say."""
     from f64doctor.observe import events
 
     run = observations.run()
     devices = run.last(events.Devices) if run is not None else None
-    if devices is not None:
-        return any(":CPU:" not in name for name in devices.names)
-    return bool(observations.machine.gpus)
+    return None if devices is None else any(":CPU:" not in name for name in devices.names)
 
 
 async def _has_tensorflow(interpreter: str, cwd: str, needed: bool) -> None:

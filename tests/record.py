@@ -42,7 +42,7 @@ async def record(case: Path) -> None:
         ):
             run = news.run
         assert run is not None
-        run.log = ""
+        run.log, run.notices = "", []
         expect = json.loads((case / "expect.json").read_text())
         kept = {key: expect[key] for key in ("healthy", "check", "where", "fault") if key in expect}
         text = msgspec.json.encode(run).decode().replace(os.path.realpath(work), "/job").replace(str(work), "/job")

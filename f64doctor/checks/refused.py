@@ -7,6 +7,7 @@ import re
 from f64doctor.catalogue import way_round
 from f64doctor.checks.lineage import Lineage
 from f64doctor.checks.mismatch import Mismatch, mismatch_of
+from f64doctor.checks.parting import CPU_RUN, worked
 from f64doctor.checks.precision import is_container, is_framework
 from f64doctor.checks.showing import code_at, history, location_of, related, shape_words
 from f64doctor.checks.traced import layer_of
@@ -23,6 +24,8 @@ def refused(observations: Observations, run: Run, lineage: Lineage) -> list[Find
         mismatch.odd is not None and mismatch.odd.source == "input" and _was_fed(run, mismatch.odd)
     ):
         return []
+    if mismatch.kind == "no-kernel" and worked(observations.run(CPU_RUN)):
+        return []  # the CPU has the kernel: the device check says so
     failure = mismatch.failure
     layer = layer_of(run, failure.layer)
     raised = innermost(failure.frames)

@@ -363,6 +363,74 @@ class HeldBack(Event, frozen=True, tag="held_back"):
     frames: list[Frame] = []
 
 
+class TensorFact(msgspec.Struct, frozen=True):
+    """Dtype and shape of one input or output of an operation; sizes that are not fixed are None."""
+
+    dtype: str
+    shape: list[int | None] | None = None
+
+
+class Kernel(msgspec.Struct, frozen=True):
+    """A float64 operation of a traced graph that no GPU kernel computes, and who else could: on the CPU, in float32, through XLA (None: not known).
+
+    ``count``: how often it stands in one graph. ``by``, ``layer`` and ``frames`` as in ``Narrowing``; ``backward``: it belongs to a gradient.
+    """
+
+    op: str
+    count: int = 1
+    cpu64: bool = False
+    gpu32: bool = False
+    cpu32: bool = False
+    xla64: bool | None = None
+    inputs: list[TensorFact] = []
+    outputs: list[TensorFact] = []
+    by: str = "framework"
+    package: str = ""
+    backward: bool = False
+    layer: int | None = None
+    layer_name: str = ""
+    frames: list[Frame] = []
+
+
+class Kernels(Event, frozen=True, tag="kernels"):
+    """The float64 operations of the traced graphs, looked up for the GPU.
+
+    ``source``: registry, or the table with its version where the registry has no GPU kernels at all. ``nodes`` and ``kinds``: how many were looked up,
+    ``unasked``: kinds past the bound. ``seconds``: what it cost.
+    """
+
+    source: str
+    nodes: int = 0
+    kinds: int = 0
+    unasked: int = 0
+    gaps: list[Kernel] = []
+    seconds: float | None = None
+
+
+class DeviceSettings(Event, frozen=True, tag="device_settings"):
+    """What the script had asked of placement when it ended. ``seeded``: TensorFlow's global seed was set. ``variables``: those that decide about
+    devices, as they were set from outside, before the script began.
+    """
+
+    visible: list[str] | None = None
+    soft_placement: bool | None = None
+    tf32: bool | None = None
+    deterministic: bool | None = None
+    seeded: bool | None = None
+    variables: dict[str, str] = {}
+
+
+class Build(Event, frozen=True, tag="build"):
+    """How TensorFlow was built, and the installed distributions with their versions that bring TensorFlow or a device to it."""
+
+    cuda: bool | None = None
+    rocm: bool | None = None
+    cuda_version: str | None = None
+    cudnn_version: str | None = None
+    compute_capabilities: list[str] | None = None
+    distributions: dict[str, str] = {}
+
+
 class Trouble(Event, frozen=True, tag="trouble"):
     """A part of the probe could not do its work; the script was not disturbed by it."""
 
@@ -397,6 +465,9 @@ AnyEvent = (
     | Memory
     | Devices
     | HeldBack
+    | Kernels
+    | DeviceSettings
+    | Build
     | Trouble
     | End
 )

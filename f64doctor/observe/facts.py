@@ -42,10 +42,43 @@ class Source(msgspec.Struct, frozen=True):
     imports_tensorflow: bool = False
 
 
+class CardProcess(msgspec.Struct, frozen=True):
+    """A process that computes on a card; bytes of the card that it holds, None where the driver does not say."""
+
+    pid: int
+    bytes: int | None = None
+    name: str = ""
+
+
+class Card(msgspec.Struct, frozen=True):
+    """What decides about float64 on one card. ``rate``: how many times faster it computes float32, and who says so (``rate_source``)."""
+
+    index: int
+    rate: int | None = None
+    rate_source: str = ""
+    mig: bool | None = None
+    compute_mode: str | None = None
+    processes: list[CardProcess] = []
+
+
+class CardUse(msgspec.Struct, frozen=True):
+    """One card while a run went on: how many looks were taken, medians of its use (percent), clock and power, and the peak of its memory, others' included."""
+
+    index: int
+    samples: int
+    busy: float | None = None
+    busiest: float | None = None
+    memory_peak: int | None = None
+    clock_mhz: float | None = None
+    watts: float | None = None
+
+
 class Machine(msgspec.Struct, frozen=True):
     """What this box has: cards as the driver lists them, and memory as the process may use it.
 
     ``nvml``: why the cards are not known, empty when they are. ``oom_kills`` counts the kernel's kills for memory in this container.
+    ``cards`` tells more of each card, ``cuda_version`` the newest CUDA that the driver supports, ``missing_libraries`` what the linker
+    does not find for the script's TensorFlow, with its words (None: nobody asked).
     """
 
     gpus: list[Gpu] = []
@@ -53,3 +86,6 @@ class Machine(msgspec.Struct, frozen=True):
     memory: MemoryReport = MemoryReport()
     platform: str = ""
     oom_kills: int | None = None
+    cards: list[Card] = []
+    cuda_version: str | None = None
+    missing_libraries: dict[str, str] | None = None

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from f64doctor.observe.events import AnyEvent, Event, Failure, Frame
-from f64doctor.observe.facts import Machine, Source
+from f64doctor.observe.facts import CardUse, Machine, Source
 from f64doctor.report import Location
 
 E = TypeVar("E", bound=Event)
@@ -19,8 +19,9 @@ class Run(msgspec.Struct):
     """One execution of the target: its events in order, and how the process ended as seen from outside.
 
     ``outcome``: completed, stopped, raised, exited, killed (by a signal), timed-out, or unstarted. ``peak_bytes``: the largest resident set seen.
-    ``oom_kills``: kills for memory that the kernel counted while it ran. ``undecoded``: lines of the pipe that were no events.
-    ``left_behind``: processes that were still running when it was over, and were ended.
+    ``oom_kills``: kills for memory that the kernel counted while it ran. ``notices``: the first lines of its log that
+    TensorFlow's runtime wrote. ``undecoded``: lines of the pipe that were no events.
+    ``cards``: what each card did meanwhile. ``left_behind``: processes that were still running when it was over, and were ended.
     """
 
     name: str
@@ -31,11 +32,13 @@ class Run(msgspec.Struct):
     events: list[AnyEvent] = []
     log: str = ""
     log_lines_dropped: int = 0
+    notices: list[str] = []
     peak_bytes: int | None = None
     oom_kills: int = 0
     undecoded: list[str] = []
     trouble: str = ""
     left_behind: int = 0
+    cards: list[CardUse] = []
 
     def all(self, kind: type[E]) -> list[E]:
         """Every event of one kind, in order."""

@@ -12,6 +12,7 @@ from . import arrays, numbers, rewire, stack
 from .bounds import Bounds
 from .damage import DamageWatch
 from .imports import ImportWatch
+from .kernels import KernelsWatch
 from .recorder import Recorder
 from .wire import Wire
 
@@ -68,6 +69,7 @@ class GraphsWatch:
         # Who is told what enters a function that trains, what it captured, and what is differentiated.
         self.data: Any = None
         self.layers_by_node: dict[str, tuple[int, str]] = {}
+        self.kernels = KernelsWatch(wire)
 
     def watch(self) -> None:
         """Watch TensorFlow's modules as they are imported."""
@@ -274,6 +276,7 @@ class GraphsWatch:
         self._remember_nodes(graph, operations)
         if self.data is not None:
             self.data.captured([outer for outer, _ in _captures(graph)])
+        self.kernels.collect(graph, operations, self._layer_of)
         role = "dataset" if str(graph.name).startswith("Dataset_") else "function"
         if not dtypes and not found:
             return

@@ -15,6 +15,8 @@ from .batches import BatchesWatch
 from .bounds import BoundReached, Bounds
 from .builtin_names import BuiltinNames
 from .calls import CallsWatch
+from .compiling import CompilingWatch
+from .devices import DevicesWatch
 from .failure import FailureWatch
 from .feeding import FeedingWatch
 from .graphs import GraphsWatch
@@ -32,11 +34,12 @@ from .wire import PROTOCOL, Wire
 def main(options: str, target: str, arguments: list[str]) -> None:
     """Run ``target`` with its arguments. Leaves with the script's own exit status.
 
-    ``options`` is JSON: fd, steps (null: no bound), hide (ignore what the script says about visible devices), scratch (a folder for what is
+    ``options`` is JSON: fd, steps (null: no bound), hide (ignore what the script says about visible devices), jit (null: as the
+    script has it), scratch (a folder for what is
     held back; without it nothing is), guarded (the kernel confines the process).
     """
     chosen = json.loads(options)
-    session = Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide")))
+    session = Session(Wire(chosen["fd"]), chosen.get("steps"), bool(chosen.get("hide")), chosen.get("jit"))
     if chosen.get("scratch"):
         session.hold_back(chosen["scratch"], bool(chosen.get("guarded")))
     session.run(target, arguments)
@@ -45,7 +48,9 @@ def main(options: str, target: str, arguments: list[str]) -> None:
 class Session:
     """One observed run."""
 
-    def __init__(self, wire: Wire, steps: Optional[int], hide_devices: bool = False) -> None:
+    def __init__(
+        self, wire: Wire, steps: Optional[int], hide_devices: bool = False, jit: Optional[bool] = None
+    ) -> None:
         self._wire = wire
         self._hide_devices = hide_devices
         self._sites = Sites()
@@ -64,6 +69,8 @@ class Session:
         self._calls = CallsWatch(wire, self._imports, self._objects, self._graphs, self._feeding)
         self._failure = FailureWatch(wire, self._imports, self._recorder, self._graphs, self._calls)
         self._settings = SettingsWatch(wire, self._imports)
+        self._devices = DevicesWatch(wire, self._imports, hide_devices)
+        self._compiling = CompilingWatch(wire, self._imports, jit)
         self._libraries: dict[str, KerasLibrary] = {}
         self._guest: Optional[Guest] = None
         self._builtins = BuiltinNames()
@@ -141,6 +148,10 @@ class Session:
             self._wire.trouble("explaining the exception", trouble)
             self._wire.send("failure", type=type(error).__name__, message=str(error)[:6000])
         try:
+            self._graphs.kernels.raised(error)
+        except Exception as trouble:  # noqa: BLE001 - then it is not known
+            self._wire.trouble("asking for kernels", trouble)
+        try:
             hook = sys.excepthook
             if hook is sys.__excepthook__:
                 sys.stderr.write("".join(failure.shown(error, trace)))
@@ -153,8 +164,9 @@ class Session:
     def _close(self, outcome: str, code: int) -> None:
         for name, ending in (
             ("graphs", self._graphs.examine),
+            ("kernels", self._graphs.kernels.tell),
             ("memory", self._tell_memory),
-            ("devices", self._tell_devices),
+            ("devices", self._devices.tell),
             ("held back", self._tell_held_back),
         ):
             try:
@@ -169,6 +181,8 @@ class Session:
         self._settings.watch_environment(self._hide_devices)
         self._graphs.watch()
         self._failure.watch()
+        self._devices.watch()
+        self._compiling.watch()
         self._imports.after(
             "numpy", lambda m: self._wire.send("library", name="numpy", version=getattr(m, "__version__", None))
         )
@@ -250,19 +264,3 @@ class Session:
                 continue
             if info.get("peak"):
                 self._wire.send("memory", device=name, current=int(info["current"]), peak=int(info["peak"]))
-
-    def _tell_devices(self) -> None:
-        tensorflow = sys.modules.get("tensorflow")
-        config = getattr(tensorflow, "config", None)
-        if config is None:
-            return
-        names, details = [], {}
-        for device in config.list_physical_devices():
-            names.append(device.name)
-            if device.device_type != "CPU":
-                try:
-                    facts = config.experimental.get_device_details(device)
-                    details[device.name] = str(facts.get("device_name", ""))
-                except Exception:  # noqa: BLE001 - details are a courtesy
-                    pass
-        self._wire.send("devices", names=names, details=details)

@@ -50,12 +50,14 @@ async def run_target(
     steps: int | None,
     time_limit: float,
     hide_devices: bool = False,
+    jit: bool | None = None,
     shown: str | None = None,
     allow_writes: bool = True,
 ) -> AsyncGenerator[RunNews, None]:
     """Run the script under the probe and tell what happens, a few times a second; the last news has ``over`` set.
 
-    ``hide_devices``: the script's own settings of CUDA_VISIBLE_DEVICES and its like are ignored. ``shown``: the script's path as ``sys.argv[0]``
+    ``hide_devices``: the script's own settings of CUDA_VISIBLE_DEVICES and its like are ignored, and plug-in devices are hidden. ``jit``: whether
+    XLA compiles (None: as the script has it). ``shown``: the script's path as ``sys.argv[0]``
     shall have it. ``allow_writes``: what the script writes, deletes and sends is not held back. The run and all that came of it is ended when it is over,
     when it has run for ``time_limit`` seconds, when the caller stops listening, and when this process dies.
     """
@@ -75,7 +77,13 @@ async def run_target(
     try:
         try:
             scratch = Scratch()
-            options = {"fd": write_end, "steps": steps, "hide": hide_devices, **scratch.options(allow_writes)}
+            options = {
+                "fd": write_end,
+                "steps": steps,
+                "hide": hide_devices,
+                "jit": jit,
+                **scratch.options(allow_writes),
+            }
             entry = shown if shown is not None and os.path.isfile(os.path.join(cwd, shown)) else script
             lifeline = await Lifeline.start(
                 [interpreter, "-u", str(PROBE), json.dumps(options), entry, *arguments],
@@ -142,6 +150,7 @@ async def run_target(
         run.undecoded = reader.undecoded
         run.left_behind = lifeline.ended
         run.log, run.log_lines_dropped = log.tail(), log.dropped
+        run.notices = log.notices
         _judge_end(run, lifeline.code, timed_out)
         yield RunNews(run, _taken(events), _taken(lines), run.seconds, None, over=True)
     finally:
