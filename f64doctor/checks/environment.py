@@ -212,7 +212,8 @@ def _unused(scene: Scene) -> Finding | None:
     ]
     silenced = scene.settings.variables.get("TF_CPP_MIN_LOG_LEVEL", "0") not in ("", "0")
     remedies = [INSTALL]
-    if "libcuda.so.1" in missing or (not missing and of_kind(scene.said, "no-libcuda")):
+    cuinit = of_kind(scene.said, "no-cuinit")
+    if "libcuda.so.1" in missing or of_kind(scene.said, "no-libcuda"):
         why = "the driver's own library libcuda.so.1 is not found, though its management library is"
         remedies = [
             Remedy(
@@ -220,11 +221,7 @@ def _unused(scene: Scene) -> Finding | None:
                 why="With “utility” alone nvidia-smi works, and CUDA does not.",
             )
         ]
-    elif missing:
-        why = f"{', '.join(missing[:4])} {'is' if len(missing) == 1 else 'are'} not found"
-    elif of_kind(scene.said, "no-libraries"):
-        why = "some of its CUDA libraries are not found"
-    elif cuinit := of_kind(scene.said, "no-cuinit"):
+    elif cuinit:
         why = f"CUDA does not start: {cuinit[0].names.get('why', '').strip()}"
         remedies = [
             Remedy(
@@ -232,6 +229,10 @@ def _unused(scene: Scene) -> Finding | None:
                 why="TensorFlow asks the driver before anything else.",
             )
         ]
+    elif missing:
+        why = f"{', '.join(missing[:4])} {'is' if len(missing) == 1 else 'are'} not found"
+    elif of_kind(scene.said, "no-libraries", "no-cuda"):
+        why = "some of its CUDA libraries are not found"
     elif silenced:
         why = "its own words are silenced by TF_CPP_MIN_LOG_LEVEL"
         remedies = [

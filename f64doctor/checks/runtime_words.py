@@ -10,14 +10,17 @@ from f64doctor.observe import Run
 
 # The kinds, and how TensorFlow 2.13 to 2.21 word them.
 _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("no-libcuda", re.compile(r"Could not find cuda drivers on your machine")),
+    # Said when the CUDA runtime cannot be loaded, too: of the driver it proves nothing.
+    ("no-cuda", re.compile(r"Could not find cuda drivers on your machine")),
+    # cuInit's answer when TensorFlow has no libcuda.so.1 to ask.
+    ("no-libcuda", re.compile(r"failed call to cuInit: [^\n]*(?:UNKNOWN ERROR \(303\)|CUDA_ERROR_SHARED_OBJECT_INIT_FAILED)")),
     ("no-library", re.compile(r"Could not load dynamic library '(?P<library>[\w.+-]+)'")),
-    ("no-libraries", re.compile(r"Cannot dlopen some GPU libraries")),
+    ("no-libraries", re.compile(r"Cannot dlopen some GPU libraries|Error loading CUDA libraries")),
     ("driver-mismatch", re.compile(r"kernel version (?P<kernel>[\d.]+) does not match DSO version (?P<library>[\d.]+)")),
     ("driver-old", re.compile(r"CUDA driver version is insufficient for CUDA runtime version")),
     ("driver-old", re.compile(r"CUDA_ERROR_(?:UNSUPPORTED_PTX_VERSION|COMPAT_NOT_SUPPORTED_ON_DEVICE|SYSTEM_DRIVER_MISMATCH)")),
     ("driver-old", re.compile(r"the provided PTX was compiled with an unsupported toolchain")),
-    ("no-cuinit", re.compile(r"failed call to cuInit: (?P<why>[^\n]{0,160})")),
+    ("no-cuinit", re.compile(r"failed call to cuInit: (?:INTERNAL: CUDA error: Failed call to cuInit: )?(?P<why>[^\n]{0,160})")),
     ("no-capability", re.compile(r"not built with CUDA kernel binaries compatible with compute capability (?P<capability>[\d.]+\d)")),
     ("no-capability", re.compile(r"with compute capability (?P<capability>[\d.]+\d)\. The minimum required Cuda capability is")),
     ("no-capability", re.compile(r"CUDA_ERROR_(?:NO_BINARY_FOR_GPU|INVALID_PTX)|no kernel image is available for execution")),

@@ -1,6 +1,7 @@
 """Device situations as observations, and what the doctor says to each: the data behind docs/devices.md and its tests.
 
-The words of TensorFlow's runtime are in ``device_logs``, one file a situation, as TensorFlow writes them.
+The words of TensorFlow's runtime are in ``device_logs``, one file a situation. Those of a missing library and of a missing libcuda were
+recorded with TensorFlow 2.21 and the fake libraries of ``tests/fakes``; the others follow lines that users showed in public.
 """
 
 from __future__ import annotations

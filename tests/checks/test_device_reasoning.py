@@ -357,6 +357,26 @@ def test_a_script_that_writes_like_the_runtime_cannot_flood_the_notices() -> Non
     assert len(log.notices) == NOTICES_KEPT
 
 
+def test_a_driver_that_does_not_start_is_told_in_the_driver_s_words() -> None:
+    here = run("as-is", "completed", CPU, BUILT, settings())
+    here.notices = [
+        "E0000 00:00:1796100311.272860    8956 cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error:"
+        " Failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error"
+    ]
+    _, findings = judge("device", seen(here, gpus=[A100]))
+    assert "CUDA does not start: CUDA_ERROR_UNKNOWN: unknown error" in findings[0].summary
+
+
+def test_could_not_find_cuda_drivers_proves_nothing_of_the_driver() -> None:
+    here = run("as-is", "completed", CPU, BUILT, settings())
+    here.notices = [
+        "I0000 00:00:1796100303.595974    8951 cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used."
+    ]
+    _, findings = judge("device", seen(here, gpus=[A100], missing_libraries={"libcudart.so.12": "cannot open"}))
+    assert "libcudart.so.12 is not found" in findings[0].summary
+    assert "libcuda.so.1" not in findings[0].summary
+
+
 HOSTILE = "\x1b[31m[bold]|<script>\r\n| " * 3
 
 
