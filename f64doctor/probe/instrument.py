@@ -31,7 +31,7 @@ _MAKERS = frozenset(
     Variable map batch imread image_dataset_from_directory audio_dataset_from_directory
     timeseries_dataset_from_array array_to_img img_to_array load_img pad_sequences ragged_constant
     cast_to_floatx to_float one_hot save savez savez_compressed create_dataset tofile fit_transform transform
-    hann_window hamming_window decode_wav stack concatenate concat meshgrid
+    hann_window hamming_window decode_wav resize rgb_to_grayscale per_image_standardization adjust_brightness stack concatenate concat meshgrid
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 _DTYPE_WORDS = ("float32", "float16", "bfloat16", "float64", "floatx", "single", "half", "f4", "f2")
