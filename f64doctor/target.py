@@ -6,6 +6,7 @@ import difflib
 import io
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -254,7 +255,7 @@ def describe_syntax_error(error: SyntaxError, text: str, source: str, another: b
     where = f", line {error.lineno}" if error.lineno else ""
     by = f"{version}, and the interpreter of --python does not take it either" if another else version
     sentence = f"{text}{where} is no valid Python: {error.msg} (as read by {by})"
-    lines = source.removeprefix("\ufeff").splitlines()
+    lines = re.split(r"\r\n|\r|\n", source.removeprefix("\ufeff"))
     if not error.lineno or error.lineno > len(lines):
         return sentence, ""
     line = lines[error.lineno - 1]

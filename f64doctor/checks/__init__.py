@@ -8,7 +8,7 @@ from collections.abc import Callable
 from f64doctor.checks import casts, device, inputs, layers, memory
 from f64doctor.checks.verdict import ranked, verdict
 from f64doctor.observe import Observations, events
-from f64doctor.report import CheckResult, Finding, Message, Status
+from f64doctor.report import CheckResult, Finding, Message, Status, Table, Timeline
 
 Check = Callable[[Observations], tuple[CheckResult, list[Finding]]]
 
@@ -29,6 +29,7 @@ def judge(name: str, observations: Observations) -> tuple[CheckResult, list[Find
     began = time.perf_counter()
     try:
         result, findings = CHECKS[name](observations)
+        findings = [_without_empty(finding) for finding in findings]
     except Exception as error:  # noqa: BLE001 - whatever a check stumbles over must not take the others down
         said = f"this check crashed ({type(error).__name__}: {error}); the others are not affected"
         result, findings = (
@@ -40,6 +41,14 @@ def judge(name: str, observations: Observations) -> tuple[CheckResult, list[Find
         said = f"{result.summary}; but the observer could not see all: {blind}"
         result = msgspec.structs.replace(result, status=Status.INCONCLUSIVE, summary=said)
     return msgspec.structs.replace(result, seconds=round(time.perf_counter() - began, 4)), findings
+
+
+def _without_empty(finding: Finding) -> Finding:
+    """Evidence without a row has nothing to show."""
+    import msgspec
+
+    shown = [item for item in finding.evidence if not isinstance(item, (Timeline, Table)) or item.rows]
+    return msgspec.structs.replace(finding, evidence=shown)
 
 
 # Which check rests on which part of the observer, by how the part names itself.

@@ -22,6 +22,8 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     if run is None:
         return _unrun(observations)
     if not wish.intended:
+        if run.outcome not in ("completed", "stopped") and not run.all(events.Step):
+            return could_not_look(NAME, run, "no step was completed"), []
         return CheckResult(NAME, Status.PASSED, "nothing asks for float64, so nothing is lost to a cast"), []
     precision = precision_of(run)
     lineage = Lineage(run)
@@ -42,7 +44,7 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
         return CheckResult(NAME, worst(findings), f"{plural(len(loud), 'finding')}: {codes}", evidence=table), findings
     if not graphs and not run.all(events.EagerCast) and not run.all(events.Feed):
         return could_not_look(NAME, run, "no computation was traced"), findings
-    if run.outcome not in ("completed", "stopped") and not graphs:
+    if run.outcome not in ("completed", "stopped") and not run.all(events.Step):
         return could_not_look(NAME, run, "no step was completed"), findings
     if not precision.all_float64 and precision.trained:
         return CheckResult(

@@ -23,9 +23,9 @@ class Damages:
     """The measured steps of one run."""
 
     def __init__(self, run: Run) -> None:
-        self._by_graph = {damage.graph: damage for damage in run.all(events.Damage)}
+        self._by_graph = {graph: damage for damage in run.all(events.Damage) for graph in damage.graphs}
 
-    def of(self, graph: str, narrowing: events.Narrowing) -> Cost:
+    def of(self, graph: int, narrowing: events.Narrowing) -> Cost:
         """What was measured about a narrowing of a traced function."""
         damage = self._by_graph.get(graph)
         if damage is None:
@@ -43,7 +43,7 @@ class Damages:
             said = f"TensorFlow has no {narrowing.type} in float64: what the loss would be without the narrowing cannot be computed from this step"
             found.append(Measure("cost", 0.0, "", said))
         elif max(loss, gradient) > _NOTHING:
-            words = f"; without it the loss differs by {loss:.1e} and the gradients by up to {gradient:.1e} (relative)"
+            words = f"; without float32 in this step the loss differs by {loss:.1e} and the gradients by up to {gradient:.1e} (relative)"
             found.append(_side_by_side(damage, loss, gradient))
         elif narrowing.kind == "joins":
             said = "the digits were lost before the step: they cannot be put back to compare"
@@ -55,7 +55,7 @@ def _digits(rounding: events.Rounding, basis: str) -> Measure:
     kept = digits_kept(rounding.largest) or 0.0
     text = (
         f"{kept:.1f} of {DOUBLE_DIGITS:.1f} digits kept: relative rounding up to {rounding.largest:.2g}, median {rounding.median:.2g};"
-        f" {rounding.share:.0%} of {rounding.values:,} values are changed, on {basis}"
+        f" {rounding.share:.0%} of {rounding.values:,} values (those that are not zero) are changed, on {basis}"
     )
     return Measure("digits", round(kept, 2), "decimal digits", text)
 
@@ -80,8 +80,18 @@ def _side_by_side(damage: events.Damage, loss: float, gradient: float) -> Compar
         (change for change in damage.gradients if change.relative is not None),
         key=lambda change: -(change.relative or 0.0),
     )
+    names = [change.variable for change in damage.gradients]
     for change in ranked[:3]:
-        rows.append(ComparisonRow(f"gradient of {change.variable}, relative", [f"{change.relative:.1e}", ""], True))
+        place = next(index for index, other in enumerate(damage.gradients) if other is change)
+        # Keras calls the kernels of all layers kernel: which one is told by its number among them.
+        number = (
+            f" {1 + names[:place].count(change.variable)} of {names.count(change.variable)}"
+            if names.count(change.variable) > 1
+            else ""
+        )
+        rows.append(
+            ComparisonRow(f"gradient of {change.variable}{number}, relative", [f"{change.relative:.1e}", ""], True)
+        )
     return Comparison(
         f"the step as it is, and without float32 in it, on {damage.basis}", ["as it is", "in float64"], rows
     )

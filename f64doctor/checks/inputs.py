@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from f64doctor.checks import fed_arrays, pipelines
 from f64doctor.checks.data_remedies import feed_related
 from f64doctor.checks.intent import wish_of
@@ -23,6 +25,9 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     if run is None:
         return CheckResult(NAME, Status.SKIPPED, observations.not_run or "nothing was run"), []
     feeds = _distinct(run.all(events.Feed))
+    looked_into = {(f.call, f.frames[-1]) for f in feeds if f.kind == "batch" and f.frames}
+    # A loader whose batches were looked at themselves says nothing more.
+    feeds = [f for f in feeds if f.kind != "loader" or not f.frames or (f.call, f.frames[-1]) not in looked_into]
     wish = wish_of(observations)
     lineage = Lineage(run)
     precision = precision_of(run)
@@ -30,13 +35,10 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     if wish.intended:
         findings += _mismatched(observations, run, lineage)
         findings += pipelines.functions(observations, run)
-        seen = {(f.call, f.frames[-1]) for f in feeds if f.kind == "batch" and f.frames}
-        for feed in feeds:
-            if feed.kind == "loader" and feed.frames and (feed.call, feed.frames[-1]) in seen:
-                continue  # its batches were looked at themselves
-            finding = _fed(observations, lineage, feed, precision)
-            if finding is not None:
-                findings.append(finding)
+        data = [
+            (finding, feed) for feed in feeds if (finding := _fed(observations, lineage, feed, precision)) is not None
+        ]
+        findings += _with_their_likes(data)
     findings = _one_a_place(findings)
     if not feeds and not findings:
         return could_not_look(NAME, run, "nothing was handed to a model"), []
@@ -69,7 +71,9 @@ def _distinct(feeds: list[events.Feed]) -> list[events.Feed]:
 def _words(feed: events.Feed) -> str:
     shape = shape_words(feed.shape)
     exact = exact_words(feed.values)
-    what = {"dataset": "dataset of "}.get(feed.kind, "")
+    what = {"dataset": "dataset of ", "batch": "batches of "}.get(feed.kind, "")
+    if feed.kind == "loader":
+        return f"{feed.argument} from a loader that was not looked into"
     return f"{feed.argument}{feed.path}{' ' + shape if shape else ''} {what}{feed.dtype}" + (
         f", {exact}" if exact else ""
     )
@@ -142,6 +146,25 @@ def _mismatched(observations: Observations, run: Run, lineage: Lineage) -> list[
             ],
         )
     ]
+
+
+def _with_their_likes(data: list[tuple[Finding, events.Feed]]) -> list[Finding]:
+    """The findings; one whose line narrows several arguments names them all."""
+    found = []
+    for finding, feed in data:
+        place = finding.location
+        others = dict.fromkeys(
+            other.argument + other.path
+            for like, other in data
+            if like.code == finding.code and like.location == place and place is not None
+        )
+        others.pop(feed.argument + feed.path, None)
+        if others:
+            finding = msgspec.structs.replace(
+                finding, summary=f"{finding.summary} The same line makes {', '.join(others)}."
+            )
+        found.append(finding)
+    return found
 
 
 def _one_a_place(findings: list[Finding]) -> list[Finding]:

@@ -44,6 +44,13 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
         return CheckResult(
             NAME, worst(findings), f"{plural(len(findings), 'finding')}: {codes}", evidence=[shown]
         ), findings
+    if run.outcome not in ("completed", "stopped") and not run.all(events.Step):
+        made = (
+            f"{plural(len(precision.trained), 'layer')} had been made, float64 all of them,"
+            if precision.trained
+            else "no layer was made"
+        )
+        return could_not_look(NAME, run, made), []
     total = len(precision.trained)
     said = f"{plural(total, 'layer')} float64, floatx {precision.floatx}, policy {precision.policy or 'not latched'}"
     return CheckResult(NAME, Status.PASSED, said, evidence=[shown]), []

@@ -166,14 +166,15 @@ def _odd_operand(
             else None
         )
     frame = frame or raised
+    text = observations.location(frame).snippet if frame else ""
+    written = "float32" in text
     what = {
-        "constant": "a constant without a dtype is float32",
+        "constant": "a constant is float32, as this line asks" if written else "a constant without a dtype is float32",
         "random": "random numbers without a dtype are float32",
         "variable": "a variable was made in float32",
         "captured": "a tensor was made in float32",
         "cast": "a cast to float32",
     }.get(odd.source, f"a {odd.dtype} operand")
-    text = observations.location(frame).snippet if frame else ""
     return Finding(
         code="F406",
         check=NAME,
@@ -210,6 +211,12 @@ def _dtype_remedy(text: str, call: str) -> Remedy:
         return Remedy(
             "give the numbers a dtype: tf.where(c, tf.constant(a, x.dtype), tf.constant(b, x.dtype))",
             why=why,
+            before=text,
+        )
+    if "float32" in text:
+        return Remedy(
+            "write float64 instead of float32 here, or better the dtype of what it meets (x.dtype, self.compute_dtype)",
+            why="The dtype is written: no setting changes it.",
             before=text,
         )
     return Remedy(

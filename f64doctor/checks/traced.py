@@ -27,9 +27,9 @@ def traced(
             continue
         for narrowing in graph.narrowings:
             finding = (
-                _narrows(observations, run, narrowing, precision, damages.of(graph.name, narrowing))
+                _narrows(observations, run, narrowing, precision, damages.of(graph.serial, narrowing))
                 if narrowing.kind == "narrows"
-                else _joins(observations, run, lineage, narrowing, precision, damages.of(graph.name, narrowing))
+                else _joins(observations, run, lineage, narrowing, precision, damages.of(graph.serial, narrowing))
             )
             if finding is not None:
                 found.append(finding)
@@ -168,6 +168,8 @@ def _joins(
     if narrowing.reaches not in _MATTERS or (narrowing.by == "framework" and narrowing.made is None):
         return None
     made = lineage.get(narrowing.made)
+    if narrowing.source == "constant" and narrowing.constant == 0.0:
+        return None  # zero is zero in every dtype
     if narrowing.source == "captured" and _entered(run, narrowing):
         return None  # data that a step captures are told by the check of the inputs
     if narrowing.by == "package" and made is None:

@@ -8,6 +8,7 @@ from f64doctor.observe import Observations, events
 from f64doctor.report import CheckResult, Finding, Grade, Severity, Status, Verdict
 
 _SEVERITIES = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+_SEEN = (Status.PASSED, Status.INFO, Status.WARNING, Status.FAILED)
 _GRADES = {Grade.OBSERVED: 0, Grade.INFERRED: 1, Grade.SUSPECTED: 2}
 
 
@@ -67,6 +68,13 @@ def verdict(observations: Observations, results: list[CheckResult], findings: li
         if r.name in ("inputs", "layers", "casts")
     ):
         return Verdict(Status.INCONCLUSIVE, None, f"No conclusion: {unsure[0].summary}.", True)
+    whole = {"inputs": "the data that enter", "layers": "the layers", "casts": "what is computed"}
+    judged = [words for name, words in whole.items() if any(r.name == name and r.status in _SEEN for r in results)]
+    if len(judged) < len(whole) and not unsure:
+        said = " and ".join(judged) or "nothing that was left in"
+        return Verdict(
+            Status.PASSED, None, f"Nothing against double precision in {said}; the rest was not judged.", True
+        )
     what = "the data that enter, the layers, and what is computed" if not unsure else "what could be seen"
     return Verdict(Status.PASSED, None, f"Double precision throughout: {what}, in the steps that were observed.", True)
 

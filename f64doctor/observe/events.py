@@ -257,6 +257,7 @@ class Graph(Event, frozen=True, tag="graph"):
     name: str
     operations: int
     dtypes: dict[str, int] = {}
+    serial: int = 0
     role: str = "function"
     narrowings: list[Narrowing] = []
     frames: list[Frame] = []
@@ -284,11 +285,13 @@ class GradientChange(msgspec.Struct, frozen=True):
 class Damage(Event, frozen=True, tag="damage"):
     """A traced step, computed again on a batch as traced and with every float made double. ``why_not``: why that could not be done.
 
+    ``graphs``: serials of the graph events of this step (one that makes its variables is traced twice).
     ``basis``: which batch, in words. ``loss``, ``loss_promoted``: the mean of what was differentiated.
     ``left``: types of the operations that have no float64 form and stay float32 in the promoted copy.
     """
 
-    graph: str
+    graphs: list[int] = []
+    name: str = ""
     seconds: float = 0.0
     basis: str = ""
     loss: float | None = None

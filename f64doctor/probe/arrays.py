@@ -145,6 +145,8 @@ def whole_numbers(value: Any) -> Optional[dict[str, Any]]:
         value = value.to_numpy()
     elif hasattr(value, "numpy"):
         value = value.numpy()
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return None
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         return None
@@ -248,7 +250,7 @@ def _find_describer(kind: type) -> Optional[_Describer]:
                 return _keras_tensor
             if name == "Variable":
                 return _keras_variable
-        elif root == "pandas" and name in ("DataFrame", "Series"):
+        elif root == "pandas" and name in ("DataFrame", "Series") and kind.__module__.startswith("pandas"):
             return _frame
         elif name == "EagerTensor":
             return _eager_tensor
@@ -274,7 +276,7 @@ def describe_numbers(value: Any) -> Optional[Described]:
     """Like ``describe``, and Python floats and lists of floats too."""
     if isinstance(value, float):
         return Described("number", "float64", [], value)
-    if isinstance(value, (list, tuple)) and value and len(value) <= 1_000_000:
+    if type(value) in (list, tuple) and value and len(value) <= 1_000_000:
         flat = list(_flat_numbers(value, numbers.SAMPLE))
         if flat and any(isinstance(item, float) for item in flat):
             return Described("list", "float64", [len(value)], [float(item) for item in flat])

@@ -34,6 +34,7 @@ class DamageWatch:
         self._wire = wire
         self._tapes: dict[int, tuple[Any, Any, list[tuple[str, Any]]]] = {}
         self._islands: dict[int, list[Any]] = {}
+        self._serials: dict[int, list[int]] = {}
         self.measuring = False
         self._measured = 0
 
@@ -52,10 +53,11 @@ class DamageWatch:
         if loss.dtype.name in arrays.FLOATS and loss.shape.rank is not None:
             self._tapes[id(loss.graph)] = (loss.graph, loss, pairs[:_MOST_GRADIENTS])
 
-    def narrows(self, graph: Any, operations: list[Any]) -> None:
+    def narrows(self, graph: Any, serial: int, operations: list[Any]) -> None:
         """Reading a graph showed operations where float64 becomes narrower, or narrower numbers join it."""
         if operations:
             self._islands[id(graph)] = operations
+            self._serials[id(graph)] = [serial]
 
     # -- what is measured after a step
 
@@ -69,6 +71,7 @@ class DamageWatch:
         last = {str(graph.name): key for key, (graph, _, _) in self._tapes.items() if key in self._islands}
         for key, (graph, loss, gradients) in list(self._tapes.items()):
             if key in self._islands and last[str(graph.name)] != key:
+                self._serials[last[str(graph.name)]] += self._serials[key]
                 del self._islands[key], self._tapes[key]
                 continue
             operations = self._islands.pop(key, [])
@@ -89,7 +92,9 @@ class DamageWatch:
                 }
             finally:
                 self.measuring = False
-            self._wire.send("damage", graph=str(graph.name), seconds=time.perf_counter() - began, **facts)
+            self._wire.send(
+                "damage", graphs=self._serials[key], name=str(graph.name), seconds=time.perf_counter() - began, **facts
+            )
 
     def _measure(
         self, graph: Any, loss: Any, gradients: list[tuple[str, Any]], operations: list[Any], feeds_of: Any

@@ -161,7 +161,8 @@ _SOURCE_RANK = {"captured": 0, "variable": 0, "random": 1, "cast": 1, "constant"
 def _message_of(error: BaseException) -> str:
     try:
         message = getattr(error, "message", None)
-        return message if isinstance(message, str) and message else str(error)
+        words = message if isinstance(message, str) and message else str(error)
+        return re.sub(r"\x1b\[[0-9;]*m", "", words)  # Keras makes its messages bold
     except Exception:  # noqa: BLE001 - an exception may fail to describe itself
         return "(no message)"
 

@@ -35,6 +35,8 @@ _AFTER_CALLBACKS = {
     "evaluate": ("return_dict",),
 }
 FEEDS_OF_A_LINE = 3
+# So many calls of one line are looked at; past the first few only what is new is told: another dtype, or values that have been through float32.
+LOOKS_AT_A_LINE = 60
 
 
 class FeedingWatch:
@@ -59,6 +61,7 @@ class FeedingWatch:
         self._bounds = bounds
         self._told: dict[tuple[str, int, str], int] = {}
         self._fits = 0
+        self._signatures: set[Any] = set()
         self._loading: Optional[_Loading] = None
         graphs.data = self
 
@@ -245,7 +248,8 @@ class FeedingWatch:
         if not frames:
             return
         here = frames[-1]
-        if not self._fresh(here, call):
+        told = self._fresh(here, call)
+        if self._told[(here["file"], here["line"], call)] > LOOKS_AT_A_LINE:
             return
         reads = (
             self._compiler.arguments(here["file"], here["line"], function)
@@ -263,6 +267,8 @@ class FeedingWatch:
                 loader, names, scope = self._loader(leaf) if described.kind == "loader" else (None, None, None)
                 if described.kind == "loader" and argument == "x":
                     self._loading = _Loading(library, model, call, frames, loader, names, scope)
+                if not self._is_new((here["file"], here["line"], call, argument, path), described) and not told:
+                    continue
                 converts = call in _ROUNDING and described.kind in ("ndarray", "tensor", "frame", "scalar", "list")
                 self._send_feed(
                     described,
@@ -411,6 +417,16 @@ class FeedingWatch:
         except Exception as error:  # noqa: BLE001 - the script must not notice
             self._wire.trouble("looking at what a loss was made from", error)
 
+    def _is_new(self, place: Any, described: arrays.Described) -> bool:
+        """Whether this place was not yet seen to take data of this dtype and exactness."""
+        values = described.values()
+        exact = values is not None and values["exact"] == values["nontrivial"] > 0
+        signature = (place, described.dtype, exact)
+        if signature in self._signatures:
+            return False
+        self._signatures.add(signature)
+        return True
+
     def _fresh(self, here: dict[str, Any], call: str) -> bool:
         """Whether a line has not yet told all that one line may tell."""
         key = (here["file"], here["line"], call)
@@ -423,6 +439,8 @@ class FeedingWatch:
         for path, leaf in list(arrays.named_leaves(value))[:64]:
             described = arrays.describe(leaf)
             if described is None or described.kind in ("symbolic", "variable", "file"):
+                continue
+            if described.dtype in ("resource", "variant", "string"):
                 continue
             self._wire.send(
                 "feed",

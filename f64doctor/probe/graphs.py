@@ -61,6 +61,7 @@ class GraphsWatch:
         self._recorder = recorder
         self._bounds = bounds
         self._fresh: list[Any] = []
+        self._graph_serial = 0
         self._depth = threading.local()
         self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
         self._intervals: dict[int, tuple[Any, list[tuple[int, int, int, str]]]] = {}
@@ -270,8 +271,10 @@ class GraphsWatch:
                     found.append({key: value for key, value in facts.items() if value is not None})
         found.extend(reader.captured_constants(operations)[: MOST_NARROWINGS - len(found)])
         by_name = {op.name: op for op in operations}
+        self._graph_serial += 1
+        serial = self._graph_serial
         self.damage.narrows(
-            graph, [by_name[facts["op"]] for facts in found if _may_cost(facts) and facts["op"] in by_name]
+            graph, serial, [by_name[facts["op"]] for facts in found if _may_cost(facts) and facts["op"] in by_name]
         )
         self._remember_nodes(graph, operations)
         if self.data is not None:
@@ -282,6 +285,7 @@ class GraphsWatch:
             return
         self._wire.send(
             "graph",
+            serial=serial,
             name=str(graph.name),
             operations=len(operations),
             dtypes=dtypes,

@@ -7,10 +7,13 @@ The recorder stands in the code's constants: no name is added to any namespace, 
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import marshal
 import os
+import re
 import types
 import warnings
 from typing import Any, Optional, Sequence, Union
@@ -171,7 +174,7 @@ class _Instrumenter(ast.NodeTransformer):
     def __init__(self, path: str, source: str, sites: Sites, functions: dict[str, list[str]]) -> None:
         self._path = path
         self._functions = functions
-        self._lines = source.splitlines()
+        self._lines = re.split(r"\r\n|\r|\n", source)  # as Python counts lines; splitlines knows more ends
         self._sites = sites
         self._scope: list[str] = []
         self._in_class = False
@@ -410,6 +413,13 @@ def _with_recorder(code: types.CodeType, sites: Sites) -> types.CodeType:
     return code.replace(co_consts=consts)
 
 
+def _has_recorder(code: types.CodeType, sites: Sites) -> bool:
+    return any(
+        const is sites or (isinstance(const, types.CodeType) and _has_recorder(const, sites))
+        for const in code.co_consts
+    )
+
+
 class Compiler:
     """Compiles files with the recorder in them, and keeps their trees for questions about a call's arguments."""
 
@@ -417,10 +427,12 @@ class Compiler:
         self._sites = sites
         self._failed = failed
         self._trees: dict[str, Optional[ast.AST]] = {}
+        self._plain: dict[str, types.CodeType] = {}
 
     def compiled(self, source: Union[str, bytes], path: str) -> types.CodeType:
         """The code of a module. Raises what ``compile`` raises; a file that resists instrumentation is compiled as it is."""
         plain = compile(source, path, "exec", dont_inherit=True)
+        self._plain[path] = plain
         try:
             text = source if isinstance(source, str) else importlib.util.decode_source(source)
             if text.count("\n") > 50_000:
@@ -434,6 +446,29 @@ class Compiler:
         except Exception as error:  # noqa: BLE001 - RecursionError and whatever odd source may bring
             self._failed("instrumenting " + os.path.basename(path), error)
             return plain
+
+    def keep_stored_code_plain(self) -> None:
+        """Let ``marshal`` store functions as the script's files have them: Lambda layers of Keras keep their code in this way."""
+        original = marshal.dumps
+        compiler = self
+
+        @functools.wraps(original)
+        def dumps(value: Any, *arguments: Any) -> bytes:
+            return original(compiler._plain_of(value), *arguments)
+
+        marshal.dumps = dumps
+
+    def _plain_of(self, value: Any) -> Any:
+        """The code object that an instrumented one was compiled beside, or the value itself."""
+        if not isinstance(value, types.CodeType) or not _has_recorder(value, self._sites):
+            return value
+        pending: list[types.CodeType] = [self._plain[value.co_filename]] if value.co_filename in self._plain else []
+        while pending:
+            code = pending.pop()
+            if (code.co_name, code.co_firstlineno) == (value.co_name, value.co_firstlineno):
+                return code
+            pending.extend(const for const in code.co_consts if isinstance(const, types.CodeType))
+        return value
 
     def _tree(self, path: str) -> Optional[ast.AST]:
         if path not in self._trees:

@@ -21,17 +21,19 @@ _RANDOM = (
     "Multinomial",
 )
 # These have an effect or run foreign code: a computation that needs them cannot be repeated.
-_UNREPEATABLE = (
-    "PyFunc",
-    "EagerPyFunc",
-    "PyFuncStateless",
-    "IteratorGetNext",
-    "QueueDequeueV2",
-    "StagingArea",
-    "Send",
-    "Recv",
-    "_Send",
-    "_Recv",
+# These run foreign code or draw from somewhere, and TensorFlow does not call them stateful.
+_UNREPEATABLE = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
+# Drawn once for both copies, from kernels of the copies' own: the script's generators are not touched.
+_SEEDED = (
+    "RandomUniform",
+    "RandomUniformInt",
+    "RandomStandardNormal",
+    "TruncatedNormal",
+    "ParameterizedTruncatedNormal",
+    "RandomGamma",
+    "RandomPoissonV2",
+    "RandomShuffle",
+    "Multinomial",
 )
 # Reading state is no effect; neither is running another graph, whose operations are looked at themselves.
 _READERS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarHandleOp", "LookupTableFindV2")
@@ -73,7 +75,12 @@ def closure(definition: Any, wanted: list[str], fed: set[str]) -> list[Any]:
 
 
 def _refuse(node: Any) -> None:
-    if node.op in _UNREPEATABLE:
+    """What has state may change it when it runs again: only reading is let through, random kernels of their own, and calls, which are looked into."""
+    from tensorflow.python.framework import op_def_registry
+
+    definition = op_def_registry.get(node.op)
+    stateful = definition is None or definition.is_stateful
+    if node.op in _UNREPEATABLE or (stateful and node.op not in (*_READERS, *_CALLS, *_SEEDED)):
         raise CannotRepeat("it runs {}, which has an effect of its own or cannot be called again".format(node.op))
 
 

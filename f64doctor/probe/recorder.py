@@ -46,7 +46,7 @@ class Recorder:
                 if "." in name:
                     holder = getattr(value, "__dict__", None)
                     value = holder.get(name.split(".", 1)[1]) if isinstance(holder, dict) else None
-                if isinstance(value, dict) and 0 < len(value) <= 64:
+                if type(value) is dict and 0 < len(value) <= 64:
                     for key, item in list(value.items()):
                         self._note(number, site, item, "{}[{!r}]".format(name, key))
                 else:
@@ -80,7 +80,8 @@ class Recorder:
         if described is None and last == "FloatList":
             described = arrays.Described("message", "float32", None)
         if described is None:
-            if isinstance(value, (list, tuple)) and value and site.how == "assigned":
+            # Of the exact types: a subclass may do anything when it is asked for its length.
+            if type(value) in (list, tuple) and value and site.how == "assigned":
                 # Of many only the first is looked at: the others are most likely made by the same line.
                 for index, item in enumerate(value if len(value) <= 16 else value[:1]):
                     if arrays.describe(item) is not None:

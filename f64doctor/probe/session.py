@@ -86,7 +86,7 @@ class Session:
     def run(self, target: str, arguments: list[str]) -> None:
         """Execute the target; never returns."""
         script = os.path.abspath(target)
-        root = os.path.dirname(script)
+        root = os.path.dirname(os.path.realpath(script))  # as Python itself has it in sys.path
         self._wire.send(
             "hello",
             protocol=PROTOCOL,
@@ -179,6 +179,7 @@ class Session:
 
     def _watch(self) -> None:
         self._settings.watch_environment(self._hide_devices)
+        self._compiler.keep_stored_code_plain()
         self._graphs.watch()
         self._failure.watch()
         self._devices.watch()

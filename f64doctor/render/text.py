@@ -396,7 +396,10 @@ def write_remedy(page: Page, remedy: Remedy, name: str) -> None:
     """What to change, as a sentence and as lines taken out and put in."""
     proof = {None: "", True: page.sign(" (proved ✓)"), False: " (tried: it did not help)"}[remedy.proved]
     page.paragraph(page.prose(remedy.title) + proof, label(name))
-    if remedy.before or remedy.after:
+    if remedy.before and not remedy.after:  # the line to change: how is said in words, and it is not to be deleted
+        for line in visible_lines(remedy.before):
+            page.cropped("  " + page.sign(line), 4)
+    elif remedy.before or remedy.after:
         write_change(page, remedy.before, remedy.after)
     else:
         for edit in remedy.edits:

@@ -212,6 +212,8 @@ def draw_change(remedy: Remedy, width: int, signs: Signs) -> list[Content]:
     new = highlighted(after, signs) if remedy.after else []
     texts = [line.plain for line in old], [line.plain for line in new]
     lines: list[Content] = []
+    if not new:  # the line to change: how is said in words, and it is not to be deleted
+        return [crop(Content("    ") + line, width, signs) for line in old]
     for kind, old_start, old_end, new_start, new_end in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
         if kind == "equal":
             lines += [Content("    ") + line for line in old[old_start:old_end]]

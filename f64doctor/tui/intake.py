@@ -33,7 +33,7 @@ def intake_lines(plan: Planned, width: int, signs: Signs) -> list[Content]:
         ("bounds", [steps, f"at most {plan.time_limit:g} seconds a run"]),
         (
             "it will not",
-            ["train further than these bounds", "change a line of your code", "send anything anywhere"],
+            ["train further than these bounds", "change a line of your code", "send anything of its own anywhere"],
         ),
     ]
     lines = [
