@@ -64,7 +64,8 @@ def _distinct(feeds: list[events.Feed]) -> list[events.Feed]:
     for feed in sorted(feeds, key=lambda f: order.get(f.call, 5)):
         line = feed.frames[-1].line if feed.frames else 0
         which = f"{feed.path}#{feed.made}" if feed.argument == "captured" else feed.path
-        found.setdefault((feed.argument, which, feed.dtype + feed.kind, line), feed)
+        state = feed.dtype + feed.kind + ("*" if feed.values is not None and feed.values.laundered else "")
+        found.setdefault((feed.argument, which, state, line), feed)
     return list(found.values())
 
 
