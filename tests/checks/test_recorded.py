@@ -62,3 +62,13 @@ def test_one_line_is_told_once(file: Path) -> None:
     *_, findings = judged(file)
     places = [(f.location.file, f.location.line) for f in findings if f.location and f.severity is not Severity.INFO]
     assert len(places) == len(set(places))
+
+
+def test_a_verdict_says_no_more_than_was_judged() -> None:
+    file = next(file for file in RECORDED if file.name.startswith("healthy_plain_float64"))
+    body = json.loads(gzip.decompress(file.read_bytes()))
+    observations = Observations(script="/job/train.py", cwd="/job", runs=[msgspec.convert(body["run"], Run)])
+    result, findings = judge("inputs", observations)
+    others = [CheckResult(name, Status.SKIPPED, "left out, as asked") for name in ORDER if name != "inputs"]
+    conclusion = verdict(observations, [result, *others], findings)
+    assert conclusion.summary == "Nothing against double precision in the data that enter; the rest was not judged."

@@ -64,11 +64,18 @@ print(json.dumps([abs(narrow - wide) / wide, [float(np.abs(a - b).max() / np.abs
 )
 
 
-async def observed(script: Path) -> Run:
+async def observed(script: Path, steps: int | None = 2) -> Run:
     run: Run | None = None
     quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     async for news in run_target(
-        "as-is", sys.executable, str(script), [], cwd=str(script.parent), environment=quiet, steps=2, time_limit=120.0
+        "as-is",
+        sys.executable,
+        str(script),
+        [],
+        cwd=str(script.parent),
+        environment=quiet,
+        steps=steps,
+        time_limit=120.0,
     ):
         run = news.run
     assert run is not None
@@ -115,3 +122,48 @@ async def test_a_step_that_calls_python_is_not_run_twice_and_says_why(tmp_path: 
     )
     run = await observed(script)
     assert [("PyFunc" in damage.why_not) for damage in run.all(events.Damage)] == [True]
+
+
+async def test_a_step_that_draws_from_a_generator_is_not_run_twice(tmp_path: Path) -> None:
+    source = """
+import tensorflow as tf
+g = tf.random.Generator.from_seed(5)
+w = tf.Variable(tf.ones((3, 1), tf.float64))
+
+@tf.function
+def step():
+    with tf.GradientTape() as tape:
+        x = g.normal((16, 3), dtype=tf.float64)
+        loss = tf.reduce_mean(tf.cast(tf.cast(x @ w, tf.float32), tf.float64) ** 2)
+    w.assign_sub(0.1 * tape.gradient(loss, w))
+    return loss
+
+for _ in range(3):
+    step()
+print(g.state.numpy().tolist(), w.numpy().tobytes().hex())
+"""
+    script = tmp_path / "train.py"
+    script.write_text(source)
+    alone = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    run = await observed(script, steps=None)
+    assert alone.stdout.strip() in run.log
+    assert [damage.why_not != "" for damage in run.all(events.Damage)] == [True]
+
+
+async def test_code_that_a_script_stores_is_the_code_of_its_file(tmp_path: Path) -> None:
+    source = """
+import marshal, types
+
+def scale(values):
+    total = sum(values)
+    scaled = [float(value) / total for value in values]
+    return scaled
+
+kept = types.FunctionType(marshal.loads(marshal.dumps(scale.__code__)), {})
+print(kept([1, 3]), marshal.dumps(scale.__code__).hex())
+"""
+    script = tmp_path / "train.py"
+    script.write_text(source)
+    alone = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=True)
+    run = await observed(script)
+    assert (run.exit_code, run.log.strip()) == (0, alone.stdout.strip())
