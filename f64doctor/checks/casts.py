@@ -98,12 +98,14 @@ def _eager(observations: Observations, run: Run) -> list[Finding]:
                 check=NAME,
                 title=f"tf.cast narrows float64 to {cast.result_dtype}"
                 + (" under a gradient tape" if cast.in_tape else ""),
-                severity=Severity.ERROR if cast.in_tape else Severity.INFO,
+                severity=Severity.ERROR if cast.in_tape or cast.gradient else Severity.INFO,
                 grade=Grade.OBSERVED,
                 summary=f"tf.cast takes float64 {shape_words(cast.shape)} and gives {cast.result_dtype}"
                 + (
                     "; a gradient tape is recording, so it is part of what is trained."
                     if cast.in_tape
+                    else "; it is a gradient, by which the script updates its variables."
+                    if cast.gradient
                     else "; no gradient tape was recording."
                 ),
                 location=location_of(observations, frame),
@@ -116,7 +118,7 @@ def _eager(observations: Observations, run: Run) -> list[Finding]:
                         before=frame.text,
                     )
                 ]
-                if cast.in_tape
+                if cast.in_tape or cast.gradient
                 else [],
             )
         )

@@ -69,8 +69,12 @@ def keeps_digits(values: events.Values) -> bool:
 
 
 def _computes_in_float64(run: Run) -> bool:
-    """Whether most of what traced functions compute is float64: packages may have it as their own default, without a word in the script."""
+    """Whether most variables, or most of what traced functions compute, are float64: packages may have it as their default,
+    without a word in the script."""
     graphs = [graph for graph in run.all(events.Graph) if graph.role == "function"]
+    variables = [array.dtype for array in run.all(events.Array) if array.kind == "variable" and array.how == "called"]
+    if variables.count("float64") > len(variables) / 2:
+        return True
     double = sum(graph.dtypes.get("float64", 0) for graph in graphs)
     return double > sum(count for graph in graphs for name, count in graph.dtypes.items() if name in NARROW)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from f64doctor.catalogue import way_round
+from f64doctor.checks.intent import NARROW
 from f64doctor.checks.lineage import Lineage
 from f64doctor.checks.mismatch import Mismatch, mismatch_of
 from f64doctor.checks.parting import CPU_RUN, worked
 from f64doctor.checks.precision import is_container, is_framework
 from f64doctor.checks.showing import code_at, history, location_of, related, shape_words
 from f64doctor.checks.traced import layer_of
-from f64doctor.observe import Frame, Observations, Run, events, innermost
+from f64doctor.observe import Frame, Mention, Observations, Run, events, innermost
 from f64doctor.report import Finding, Grade, Message, Remedy, Severity, Table
 
 NAME = "casts"
@@ -72,6 +73,9 @@ def refused(observations: Observations, run: Run, lineage: Lineage) -> list[Find
 
 def _two_met(observations: Observations, mismatch: Mismatch, raised: Frame | None, message: Message) -> Finding:
     """Two dtypes met, and the run did not show which of the script's lines made the narrow one."""
+    signature = _signature(observations, mismatch.failure.message)
+    if signature is not None:
+        return _signature_refuses(observations, signature, raised, message)
     package = _package_in(mismatch.failure.traceback)
     where = f"inside {package}, called here" if package else "here"
     return Finding(
@@ -89,6 +93,44 @@ def _two_met(observations: Observations, mismatch: Mismatch, raised: Frame | Non
                 why="TensorFlow makes Python numbers float32 unless it is told otherwise, and so do packages built on it"
                 + (f", as {package} does" if package else "")
                 + "; set_floatx reaches Keras only.",
+            )
+        ],
+    )
+
+
+def _signature(observations: Observations, message: str) -> Mention | None:
+    """The narrow dtype in an ``input_signature``, when the message says that arguments did not fit one."""
+    if "Binding inputs to tf.function failed" not in message and "incompatible with input_signature" not in message:
+        return None
+    return next(
+        (
+            mention
+            for mention in observations.source.mentions
+            if mention.dtype in NARROW and mention.purpose != "dead" and "TensorSpec" in mention.call + mention.text
+        ),
+        None,
+    )
+
+
+def _signature_refuses(
+    observations: Observations, signature: Mention, raised: Frame | None, message: Message
+) -> Finding:
+    frame = Frame(signature.file, signature.line, "", signature.text)
+    return Finding(
+        code="F409",
+        check=NAME,
+        title=f"the input_signature wants {signature.dtype}, it is given float64",
+        severity=Severity.ERROR,
+        grade=Grade.INFERRED,
+        summary=f"The traced function accepts {signature.dtype} only, as its input_signature says, and is called with float64.",
+        location=location_of(observations, frame),
+        related=related(observations, raised, "called here"),
+        evidence=[message, *code_at(observations, frame)],
+        remedies=[
+            Remedy(
+                "write tf.float64 in the TensorSpec",
+                why="A signature is a promise about dtypes: TensorFlow refuses what does not keep it, and converts nothing.",
+                before=observations.text(signature.file, signature.line),
             )
         ],
     )

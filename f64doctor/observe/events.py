@@ -303,7 +303,7 @@ class Damage(Event, frozen=True, tag="damage"):
 
 
 class EagerCast(Event, frozen=True, tag="eager_cast"):
-    """A cast from double to something narrower that ran outside of any traced function."""
+    """A cast from double to something narrower that ran outside of any traced function. ``gradient``: what was cast is a gradient of variables."""
 
     source_dtype: str
     result_dtype: str
@@ -312,6 +312,7 @@ class EagerCast(Event, frozen=True, tag="eager_cast"):
     shape: list[int | None] | None = None
     values: Values | None = None
     in_tape: bool = False
+    gradient: bool = False
     frames: list[Frame] = []
 
 

@@ -62,6 +62,7 @@ class GraphsWatch:
         self._bounds = bounds
         self._fresh: list[Any] = []
         self._graph_serial = 0
+        self._gradients: list[Any] = []
         self._depth = threading.local()
         self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
         self._intervals: dict[int, tuple[Any, list[tuple[int, int, int, str]]]] = {}
@@ -158,6 +159,7 @@ class GraphsWatch:
             loop = ("tape", frames[-1]["file"], frames[-1]["line"]) if frames else ("tape", "", 0)
             watch._bounds.before_update(loop)
             result = original(tape, *args, **kwargs)
+            watch._gradients = [weakref.ref(leaf) for leaf in arrays.leaves(result) if hasattr(leaf, "numpy")][:200]
             if watch.data is not None:
                 watch.data.differentiated(target)
             watch._bounds.after_update(loop, _first_scalar(target))
@@ -201,6 +203,7 @@ class GraphsWatch:
             shape=described.shape if described else None,
             values=described.values() if described else None,
             in_tape=_recording(),
+            gradient=any(reference() is value for reference in self._gradients),
             frames=frames,
         )
 
