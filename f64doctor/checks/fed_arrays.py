@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from f64doctor.checks.data_remedies import feed_related, keep_double, set_floatx_remedy
 from f64doctor.checks.intent import NARROW
+from f64doctor.checks.laundered import in_words, laundered
 from f64doctor.checks.lineage import Lineage, harmless, seen_to_lose
 from f64doctor.checks.precision import Precision
 from f64doctor.checks.showing import code_at, history, location_of, loss_measure
@@ -156,30 +157,15 @@ def _laundered(observations: Observations, lineage: Lineage, feed: events.Feed) 
     columns = values.laundered_columns
     if maker is None and (columns or values.fixed_point or values.nontrivial < 8):
         return None  # numbers on a grid, as 24-bit audio is, look the same: without the line that narrowed them they prove nothing
-    frame = innermost(maker.frames) if maker is not None else innermost(feed.frames)
+    said = f"{_what(lineage, feed)} {in_words(values)}"
     if columns:
         named = ", ".join(str(index) for index in columns[:8])
         said = (
             f"{_what(lineage, feed)} is float64, but all values of its column{'s' if len(columns) > 1 else ''} {named}"
             f" equal their float32 rounding ({values.exact:,} of the {values.nontrivial:,} values that could tell)."
         )
-    else:
-        said = (
-            f"{_what(lineage, feed)} is float64, but all {values.nontrivial:,} of its values that could tell equal their float32 rounding:"
-            f" {values.bits} of 53 bits are in use."
-        )
-    return Finding(
-        code="F102",
-        check=NAME,
-        title="the array is float64 in name only: its values have been through float32",
-        severity=Severity.ERROR if _trains(feed) else Severity.WARNING,
-        grade=Grade.OBSERVED,
-        summary=said,
-        location=location_of(observations, frame),
-        related=feed_related(observations, feed, frame),
-        evidence=_proof(observations, behind, maker, feed),
-        remedies=[keep_double(observations, frame, maker)],
-    )
+    severity = Severity.ERROR if _trains(feed) else Severity.WARNING
+    return laundered(observations, feed, behind, maker, feed, said, severity)
 
 
 def _file_written(lineage: Lineage, maker: events.Array | None) -> events.Array | None:
@@ -310,26 +296,9 @@ def behind_a_loss(observations: Observations, lineage: Lineage, feed: events.Fee
             continue
         behind = lineage.ancestors([array])
         maker = lineage.first_with(behind, NARROW)
-        if maker is None or maker.kind == "variable":
-            continue
-        frame = innermost(maker.frames)
-        return Finding(
-            code="F102",
-            check=NAME,
-            title="the array is float64 in name only: its values have been through float32",
-            severity=Severity.ERROR,
-            grade=Grade.INFERRED,
-            summary=f"The loss is computed from {array.name or 'an array'}, which is float64, but all {values.nontrivial:,} of its values that could"
-            f" tell equal their float32 rounding: {values.bits} of 53 bits are in use.",
-            location=location_of(observations, frame),
-            related=feed_related(observations, feed, frame),
-            evidence=[
-                history(observations, behind, maker, None),
-                *loss_measure(maker.before_values),
-                *(code_at(observations, frame) if frame is not None else []),
-            ],
-            remedies=[keep_double(observations, frame, maker)],
-        )
+        if maker is not None and maker.kind != "variable":
+            said = f"The loss is computed from {array.name or 'an array'}, which {in_words(values)}"
+            return laundered(observations, feed, behind, maker, array, said, grade=Grade.INFERRED)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from f64doctor.checks.data_remedies import feed_related, keep_double
 from f64doctor.checks.intent import NARROW
+from f64doctor.checks.laundered import in_words, laundered
 from f64doctor.checks.lineage import Lineage, harmless
 from f64doctor.checks.precision import Precision
 from f64doctor.checks.showing import code_at, history, location_of, loss_measure, related
@@ -62,24 +63,8 @@ def _laundered_dataset(observations: Observations, lineage: Lineage, feed: event
             maker = lineage.first_with(behind, NARROW)
             if maker is None and (values.fixed_point or values.nontrivial < 8):
                 continue
-            frame = innermost((maker or array).frames)
-            return Finding(
-                code="F102",
-                check=NAME,
-                title="the array is float64 in name only: its values have been through float32",
-                severity=Severity.ERROR,
-                grade=Grade.OBSERVED,
-                summary=f"The dataset is made of {array.name or 'an array'}, which is float64, but all {values.nontrivial:,} of its values that could"
-                f" tell equal their float32 rounding: {values.bits} of 53 bits are in use.",
-                location=location_of(observations, frame),
-                related=feed_related(observations, feed, frame),
-                evidence=[
-                    history(observations, [*behind, source], maker, None),
-                    *(loss_measure(maker.before_values) if maker is not None else []),
-                    *(code_at(observations, frame) if frame is not None else []),
-                ],
-                remedies=[keep_double(observations, frame, maker)],
-            )
+            said = f"The dataset is made of {array.name or 'an array'}, which {in_words(values)}"
+            return laundered(observations, feed, [*behind, source], maker, array, said)
     return None
 
 

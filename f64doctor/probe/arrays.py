@@ -18,19 +18,28 @@ def is_narrow(dtype: Optional[str]) -> bool:
     return dtype in ("float32", "float16", "bfloat16")
 
 
+_UNREAD = object()
+
+
 class Described:
     """An array-like object in words: its kind, dtype name, shape, and access to its values when it has any."""
 
-    __slots__ = ("dtype", "kind", "shape", "value")
+    __slots__ = ("_facts", "dtype", "kind", "shape", "value")
 
     def __init__(self, kind: str, dtype: str, shape: Optional[list[Optional[int]]], value: Any = None) -> None:
         self.kind = kind
         self.dtype = dtype
         self.shape = shape
         self.value = value
+        self._facts: Any = _UNREAD
 
     def values(self) -> Optional[dict[str, Any]]:
-        """The facts of ``observe.Values``, or None when there are no float values to look at."""
+        """The facts of ``observe.Values``, or None when there are no float values to look at. Looked at once."""
+        if self._facts is _UNREAD:
+            self._facts = self._read()
+        return self._facts  # type: ignore[no-any-return]
+
+    def _read(self) -> Optional[dict[str, Any]]:
         value = self.value
         if value is None:
             return None

@@ -10,7 +10,8 @@ from typing import Any, Optional
 
 from . import arrays, rewire, stack
 from .calls import CallsWatch
-from .graphs import GraphsWatch, _author, _captured_root, _captures, _shape, _source_kind
+from .graph_reading import author_of, captured_root, captures_of, shape_of, source_kind
+from .graphs import GraphsWatch
 from .imports import ImportWatch
 from .recorder import Recorder
 from .wire import Wire
@@ -88,7 +89,7 @@ class FailureWatch:
 
     def _follow(self, tensor: Any, facts: dict[str, Any]) -> None:
         """Walk back from a tensor through tensors of its own dtype to the operation that first made that dtype."""
-        captured = {id(inner): outer for outer, inner in _captures(tensor.graph)}
+        captured = {id(inner): outer for outer, inner in captures_of(tensor.graph)}
         wanted = tensor.dtype
         seen: set[str] = set()
         pending = [tensor]
@@ -107,15 +108,15 @@ class FailureWatch:
             return
         # Python numbers follow the dtype of what they meet, so a constant is the cause only where nothing else is; then the oldest.
         order = {op.name: index for index, op in enumerate(tensor.graph.get_operations())}
-        root = min(roots, key=lambda op: (_SOURCE_RANK.get(_source_kind(op, captured), 5), order.get(op.name, 0)))
-        source = _source_kind(root, captured)
+        root = min(roots, key=lambda op: (_SOURCE_RANK.get(source_kind(op, captured), 5), order.get(op.name, 0)))
+        source = source_kind(root, captured)
         facts["source"] = source
         if source in ("captured", "variable"):
-            holder = _captured_root(root, captured)
+            holder = captured_root(root, captured)
             facts["made"] = self._recorder.makers.of(holder) if holder is not None else None
-        _by, _, frames = _author(root)
+        _by, _, frames = author_of(root)
         facts["frames"] = frames
-        facts["shape"] = _shape(tensor)
+        facts["shape"] = shape_of(tensor)
 
     def tell(self, error: BaseException, trace: Optional[TracebackType]) -> None:
         """Send the ``failure`` event for the exception that ended the script."""

@@ -8,11 +8,12 @@ from typing import Any, Optional
 
 from . import arrays, rewire, stack
 from .bounds import Bounds
-from .damage import Feeds
 from .graphs import GraphsWatch
 from .imports import ImportWatch
 from .instrument import Compiler
-from .keras_state import KerasLibrary, dtype_of
+from .kept_batches import Fit, Loading, batch_of_call, batch_of_fit, data_of, leaves_in_order
+from .keras_state import KerasLibrary
+from .model_facts import all_layers, bytes_of, count_dtypes, losses_of, metrics_of, variables_of
 from .objects import ObjectsWatch
 from .recorder import Recorder
 from .wire import Wire
@@ -62,7 +63,7 @@ class FeedingWatch:
         self._told: dict[tuple[str, int, str], int] = {}
         self._fits = 0
         self._signatures: set[Any] = set()
-        self._loading: Optional[_Loading] = None
+        self._loading: Optional[Loading] = None
         graphs.data = self
 
     def watch(self, library: KerasLibrary) -> None:
@@ -100,11 +101,11 @@ class FeedingWatch:
             frames = stack.user_frames()
             if not nested:
                 watch._feeds(library, model, call, args, kwargs, frames)
-            fit: Optional[_Fit] = None
+            fit: Optional[Fit] = None
             if call in ("fit", "evaluate", "predict"):
                 fit = watch._begin(library, model, call, frames, nested)
             if fit is not None and call == "fit":
-                fit.data = _data_of(args, kwargs)
+                fit.data = data_of(args, kwargs)
             if fit is not None and call != "predict":
                 args, kwargs = watch._bounded(library, model, call, args, kwargs, fit, nested)
             if call == "train_on_batch":
@@ -126,17 +127,15 @@ class FeedingWatch:
 
         rewire.wrap_method(trainer, call, around)
 
-    def _begin(
-        self, library: KerasLibrary, model: Any, call: str, frames: list[dict[str, Any]], nested: bool
-    ) -> "_Fit":
+    def _begin(self, library: KerasLibrary, model: Any, call: str, frames: list[dict[str, Any]], nested: bool) -> "Fit":
         if not nested:
             self._fits += 1
-        fit = _Fit(self._fits, library, model, call, frames)
+        fit = Fit(self._fits, library, model, call, frames)
         fit.nested = nested
         return fit
 
     def _bounded(
-        self, library: KerasLibrary, model: Any, call: str, args: Any, kwargs: Any, fit: "_Fit", nested: bool
+        self, library: KerasLibrary, model: Any, call: str, args: Any, kwargs: Any, fit: "Fit", nested: bool
     ) -> tuple[Any, Any]:
         """The arguments with the counting callback added, where that is possible."""
         callbacks = sys.modules.get(
@@ -167,7 +166,7 @@ class FeedingWatch:
             kwargs["callbacks"] = [given, counter]
         return args, kwargs
 
-    def step_ended(self, fit: "_Fit", loss: Optional[float]) -> bool:
+    def step_ended(self, fit: "Fit", loss: Optional[float]) -> bool:
         """A training step of a fit is over; whether it shall be the last one."""
         fit.done += 1
         now = time.perf_counter()
@@ -177,7 +176,7 @@ class FeedingWatch:
         if fit.done == 1:
             self._graphs.examine()
             self._tell_fit(fit)
-            self._measure(lambda inputs: _batch_of_fit(fit, self._loading, inputs))
+            self._measure(lambda inputs: batch_of_fit(fit, self._loading, inputs))
         if self._bounds.reached(fit.done):
             self._bounds.tell("each fit was ended after {} steps".format(self._bounds.steps))
             return True
@@ -190,11 +189,11 @@ class FeedingWatch:
             return True
         return False
 
-    def _end(self, fit: "_Fit") -> None:
+    def _end(self, fit: "Fit") -> None:
         if not fit.told:
             self._tell_fit(fit)
 
-    def _tell_fit(self, fit: "_Fit") -> None:
+    def _tell_fit(self, fit: "Fit") -> None:
         if fit.told or fit.nested:
             return
         fit.told = True
@@ -210,12 +209,12 @@ class FeedingWatch:
                 library=fit.library.name,
                 floatx=fit.library.floatx(),
                 policy=fit.library.policy(),
-                layers=[s for s in (self._objects.serial_of(layer) for layer in _all_layers(model)) if s is not None],
-                losses=[s for s in (self._objects.serial_of(loss) for loss in _losses(model)) if s is not None],
-                metrics=[s for s in (self._objects.serial_of(metric) for metric in _metrics(model)) if s is not None],
+                layers=[s for s in (self._objects.serial_of(layer) for layer in all_layers(model)) if s is not None],
+                losses=[s for s in (self._objects.serial_of(loss) for loss in losses_of(model)) if s is not None],
+                metrics=[s for s in (self._objects.serial_of(metric) for metric in metrics_of(model)) if s is not None],
                 weights=count_dtypes(getattr(model, "weights", ())),
-                slots=count_dtypes(_variables_of(optimizer)),
-                weight_bytes=_bytes(getattr(model, "weights", ())),
+                slots=count_dtypes(variables_of(optimizer)),
+                weight_bytes=bytes_of(getattr(model, "weights", ())),
                 jit_compile=_flag(getattr(model, "jit_compile", getattr(model, "_jit_compile", None))),
                 optimizer=type(optimizer).__name__ if optimizer is not None else None,
                 monitored=fit.monitored,
@@ -266,7 +265,7 @@ class FeedingWatch:
                     described = arrays.Described("loader", "unknown", None)
                 loader, names, scope = self._loader(leaf) if described.kind == "loader" else (None, None, None)
                 if described.kind == "loader" and argument == "x":
-                    self._loading = _Loading(library, model, call, frames, loader, names, scope)
+                    self._loading = Loading(library, model, call, frames, loader, names, scope)
                 if not self._is_new((here["file"], here["line"], call, argument, path), described) and not told:
                     continue
                 converts = call in _ROUNDING and described.kind in ("ndarray", "tensor", "frame", "scalar", "list")
@@ -371,8 +370,8 @@ class FeedingWatch:
             if parameters[:1] == ["self"]:
                 del parameters[0]
             if self._graphs.damage.pending():
-                kept = _leaves_in_order((list(args), kwargs))
-                self._measure(lambda inputs: _batch_of_call(kept, inputs))
+                kept = leaves_in_order((list(args), kwargs))
+                self._measure(lambda inputs: batch_of_call(kept, inputs))
             given = [(str(i), parameters[i] if i < len(parameters) else str(i), value) for i, value in enumerate(args)]
             given += [(key, key, value) for key, value in kwargs.items()]
             for position, argument, value in given:
@@ -476,101 +475,8 @@ class FeedingWatch:
             rewire.wrap_method(cls, name, around)
 
 
-class _Loading:
-    """The training call that takes its batches from a loader of the user's, and how many of them were told."""
-
-    def __init__(
-        self,
-        library: KerasLibrary,
-        model: Any,
-        call: str,
-        frames: list[dict[str, Any]],
-        loader: Optional[dict[str, Any]],
-        names: Optional[list[str]],
-        scope: Optional[str],
-    ) -> None:
-        self.library = library
-        self.model = model
-        self.call = call
-        self.frames = frames
-        self.loader = loader
-        self.names = names or []
-        self.scope = scope or ""
-        self.batches = 0
-        self.first: Any = None
-
-
-class _Fit:
-    def __init__(self, serial: int, library: KerasLibrary, model: Any, call: str, frames: list[dict[str, Any]]) -> None:
-        self.serial = serial
-        self.library = library
-        self.model = model
-        self.call = call
-        self.frames = frames
-        self.done = 0
-        self.nested = False
-        self.told = False
-        self.monitored: list[str] = []
-        self.data: Any = None
-        self.last = time.perf_counter()
-
-
 class _Nothing:
     co_varnames = ()
-
-
-def _data_of(args: Any, kwargs: Any) -> dict[str, Any]:
-    """What a fit was given, for as long as it runs."""
-    names = ("x", "y", "batch_size")
-    return {
-        **dict(zip(names, args)),
-        **{n: kwargs[n] for n in (*names, "sample_weight", "class_weight") if n in kwargs},
-    }
-
-
-def _leaves_in_order(nest: Any) -> list[Any]:
-    """The leaves of a nest in the order in which TensorFlow flattens it: dictionaries by their sorted keys."""
-    if isinstance(nest, dict):
-        try:
-            keys = sorted(nest)
-        except TypeError:
-            keys = list(nest)
-        return [leaf for key in keys for leaf in _leaves_in_order(nest[key])]
-    if isinstance(nest, (list, tuple)):
-        return [leaf for item in nest for leaf in _leaves_in_order(item)]
-    return [] if nest is None else [nest]
-
-
-def _batch_of_fit(fit: _Fit, loading: Optional[_Loading], inputs: list[Any]) -> Any:
-    """The first batch of a fit for the inputs of its traced step, or a sentence why it is not known."""
-    if loading is not None:
-        if loading.first is None:
-            return "the first batch of the loader was not seen"
-        leaves, words = _leaves_in_order(loading.first), "the first batch that the loader yielded"
-    else:
-        data = fit.data or {}
-        given = [arrays.describe(leaf) for leaf in _leaves_in_order(data.get("x"))]
-        if any(described is None or described.kind == "dataset" for described in given):
-            return "a pipeline's batches are not known without drawing from it"
-        leaves = _leaves_in_order([data.get("x"), data.get("y"), data.get("sample_weight")])
-        rows = data.get("batch_size") or 32
-        words = "the first {} rows that were given to fit".format(rows)
-        leaves = [leaf.iloc[:rows].to_numpy() if hasattr(leaf, "iloc") else leaf[:rows] for leaf in leaves]
-    if len(leaves) != len(inputs):
-        return "the step takes {} arrays, {} were given".format(len(inputs), len(leaves))
-    return Feeds(leaves, words)
-
-
-def _batch_of_call(kept: list[Any], inputs: list[Any]) -> Any:
-    """What a traced function of the script's own was called on, for the inputs of its graph, or a sentence why that is not known."""
-    leaves = []
-    for leaf in kept:
-        described = arrays.describe(leaf)
-        if described is not None and described.kind in ("ndarray", "scalar", "tensor"):
-            leaves.append(leaf)
-    if len(leaves) != len(inputs):
-        return "the function takes {} tensors, {} were given".format(len(inputs), len(leaves))
-    return Feeds(leaves, "what the function was called on first")
 
 
 _counters: dict[type, type] = {}
@@ -583,7 +489,7 @@ def _counter_class(base: type) -> type:
         return known
 
     class StepCounter(base):  # type: ignore[misc]
-        def __init__(self, watch: FeedingWatch, fit: _Fit) -> None:
+        def __init__(self, watch: FeedingWatch, fit: Fit) -> None:
             super().__init__()
             self._watch = watch
             self._fit = fit
@@ -621,59 +527,6 @@ def _scalar(value: Any) -> Optional[float]:
 
 def _flag(value: Any) -> Optional[bool]:
     return value if isinstance(value, bool) else None
-
-
-def _all_layers(model: Any) -> list[Any]:
-    flatten = getattr(model, "_flatten_layers", None)
-    try:
-        return list(flatten(include_self=False, recursive=True)) if flatten is not None else list(model.layers)
-    except Exception:  # noqa: BLE001 - a model that cannot list its layers yet has none to show
-        return []
-
-
-def _losses(model: Any) -> list[Any]:
-    """The loss objects that a model was compiled with, wherever this Keras keeps them."""
-    found: list[Any] = []
-    compiled = getattr(model, "_compile_loss", None) or getattr(model, "compiled_loss", None)
-    given = getattr(model, "loss", None)
-    for nest in (given, getattr(compiled, "_user_losses", None), getattr(compiled, "_losses", None)):
-        found.extend(leaf for leaf in arrays.leaves(nest) if leaf is not None and not isinstance(leaf, str))
-    return found
-
-
-def _metrics(model: Any) -> list[Any]:
-    """The metric objects that a model was compiled with, wherever this Keras keeps them."""
-    compiled = getattr(model, "_compile_metrics", None) or getattr(model, "compiled_metrics", None)
-    found: list[Any] = []
-    for nest in (getattr(compiled, "_user_metrics", None), getattr(compiled, "_user_weighted_metrics", None)):
-        found.extend(leaf for leaf in arrays.leaves(nest) if leaf is not None and not isinstance(leaf, str))
-    return found
-
-
-def _variables_of(optimizer: Any) -> Any:
-    variables = getattr(optimizer, "variables", ())
-    return variables() if callable(variables) else variables
-
-
-def count_dtypes(variables: Any) -> dict[str, int]:
-    """How many of these variables have which dtype."""
-    counts: dict[str, int] = {}
-    for variable in list(variables):
-        name = dtype_of(getattr(variable, "dtype", None)) or "unknown"
-        name = name[:-4] if name.endswith("_ref") else name
-        counts[name] = counts.get(name, 0) + 1
-    return counts
-
-
-def _bytes(variables: Any) -> int:
-    widths = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
-    total = 0
-    for variable in list(variables):
-        count = 1
-        for size in tuple(variable.shape):
-            count *= int(size or 1)
-        total += count * widths.get(dtype_of(variable.dtype) or "", 4)
-    return total
 
 
 def _is_loader(value: Any) -> bool:

@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any, Optional
 
 from . import numbers, rewire, stack
-from .feeding import count_dtypes
 from .imports import ImportWatch
 from .keras_state import KerasLibrary, dtype_of
+from .model_facts import count_dtypes
 from .wire import Wire
 
 _MOST_VARIABLES = 500

@@ -9,17 +9,11 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from .graph_reading import CALLS, RANDOM
+
 # TensorFlow's numbers for dtypes (types.proto).
 FLOAT, DOUBLE, HALF, BFLOAT16 = 1, 2, 19, 14
 _NARROW = (FLOAT, HALF, BFLOAT16)
-_RANDOM = (
-    "Random",
-    "TruncatedNormal",
-    "ParameterizedTruncatedNormal",
-    "StatelessRandom",
-    "StatelessTruncated",
-    "Multinomial",
-)
 # These have an effect or run foreign code: a computation that needs them cannot be repeated.
 # These run foreign code or draw from somewhere, and TensorFlow does not call them stateful.
 _UNREPEATABLE = ("PyFunc", "EagerPyFunc", "PyFuncStateless")
@@ -37,16 +31,9 @@ _SEEDED = (
 )
 # Reading state is no effect; neither is running another graph, whose operations are looked at themselves.
 _READERS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarHandleOp", "LookupTableFindV2")
-_CALLS = (
-    "PartitionedCall",
-    "StatefulPartitionedCall",
-    "While",
-    "StatelessWhile",
-    "If",
-    "StatelessIf",
-    "Case",
-    "StatelessCase",
-)
+_CALLS = tuple(
+    op for op in CALLS if op not in ("SymbolicGradient", "RemoteCall", "XlaLaunch")
+)  # these cannot be looked into
 _MOST_SHORTENED = 100_000
 # Every decimal number of so many digits survives float32 and back: a constant with no more was meant as that number.
 _SHORT = 6
@@ -90,7 +77,7 @@ def _node_of(tensor: str) -> str:
 
 def is_random(op: str) -> bool:
     """Whether an operation draws random numbers."""
-    return op.startswith(_RANDOM)
+    return op.startswith(RANDOM)
 
 
 def plain(definition: Any, nodes: list[Any]) -> Any:
