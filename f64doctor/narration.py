@@ -6,6 +6,7 @@ import contextlib
 import shutil
 from typing import TextIO
 
+from f64doctor.amounts import bytes_in_words
 from f64doctor.progress import (
     CheckJudged,
     CheckStarted,
@@ -19,7 +20,7 @@ from f64doctor.progress import (
 from f64doctor.render.escape import in_ascii, log_lines, prose
 from f64doctor.render.held_back import count_held_back
 from f64doctor.render.layout import crop
-from f64doctor.render.text import WORDS, describe_environment, duration, plural, size
+from f64doctor.render.text import WORDS, describe_environment, duration, plural
 
 HEARTBEAT = 10.0
 """Seconds of a run after which its progress is told again though nothing new happened."""
@@ -103,7 +104,7 @@ class Narrator:
             parts.append(f"loss {news.loss:.6g}")
         parts.append(duration(news.seconds))
         if news.resident_bytes is not None:
-            parts.append(size(news.resident_bytes))
+            parts.append(bytes_in_words(news.resident_bytes))
         line = f"run {news.name}: {', '.join(parts)}"
         if self.live:
             self.draw(line)

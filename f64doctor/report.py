@@ -125,7 +125,53 @@ class Comparison(msgspec.Struct, frozen=True, tag_field="kind", tag="comparison"
     rows: list[ComparisonRow]
 
 
-Evidence = Timeline | Table | Code | Message | Measure | Comparison
+class BarPart(msgspec.Struct, frozen=True):
+    """One part of a bar, in the unit of its bars."""
+
+    name: str
+    value: float
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """One bar: its label, and its parts in the order in which they are stacked."""
+
+    label: str
+    parts: list[BarPart]
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts."""
+        return sum(part.value for part in self.parts)
+
+
+class Bars(msgspec.Struct, frozen=True, tag_field="kind", tag="bars"):
+    """Amounts of one unit (``bytes``, ``s``, …) to be seen beside each other, and beside a limit where there is one."""
+
+    title: str
+    unit: str
+    bars: list[Bar]
+    limit: float | None = None
+    limit_label: str = ""
+
+
+class SeriesLine(msgspec.Struct, frozen=True):
+    """The values of one quantity, one for each place on the axis; None where it is not known."""
+
+    name: str
+    values: list[float | None]
+
+
+class Series(msgspec.Struct, frozen=True, tag_field="kind", tag="series"):
+    """Quantities of one unit over steps, batches or time: ``axis`` names what is counted, from ``first`` on."""
+
+    title: str
+    axis: str
+    unit: str
+    lines: list[SeriesLine]
+    first: int = 1
+
+
+Evidence = Timeline | Table | Code | Message | Measure | Comparison | Bars | Series
 
 
 class Edit(msgspec.Struct, frozen=True):

@@ -117,7 +117,7 @@ def test_the_report_goes_to_stdout_and_the_narration_to_stderr(
         "train.py: to run as-is; 3 steps of each fit, 300 s a run at most",
         "what it writes, deletes and sends is held back; --allow-writes lets it through",
         "run as-is: started (the script as it is)",
-        "run as-is: step 1, loss 0.5, 1.0 s, 1 MiB",
+        "run as-is: step 1, loss 0.5, 1.0 s, 1.0 MiB",
         "run as-is: step 3, loss 0.25, 2.5 s",
         "run as-is: stopped after 4.2 s, 3 steps",
         "TensorFlow 2.21.0, Keras 3.15.1, CPU only",

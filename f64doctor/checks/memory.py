@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 
+from f64doctor.amounts import bytes_in_words
 from f64doctor.checks.intent import wish_of
 from f64doctor.checks.outcome import ended
-from f64doctor.checks.showing import code_at, gibibytes, location_of, related, shape_words
+from f64doctor.checks.showing import code_at, location_of, related, shape_words
 from f64doctor.observe import Frame, Observations, Run, events, innermost
 from f64doctor.report import (
     CheckResult,
@@ -64,7 +65,7 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     peak = run.peak_bytes or _process_peak(run)
     if peak is None:
         return CheckResult(NAME, Status.INCONCLUSIVE, f"the peak was not measured: {ended(run)}", evidence=evidence), []
-    said = f"peak {gibibytes(peak)}" + (f" of {gibibytes(limit)} free" if limit else "")
+    said = f"peak {bytes_in_words(peak)}" + (f" of {bytes_in_words(limit)} free" if limit else "")
     if run.outcome not in ("completed", "stopped"):
         return CheckResult(
             NAME, Status.PASSED, f"{said} until {ended(run)}; no sign of a memory limit", evidence=evidence
@@ -85,18 +86,18 @@ def _process_peak(run: Run) -> int | None:
 def _table(observations: Observations, run: Run, limit: int | None) -> Evidence:
     rows = []
     peak = max(run.peak_bytes or 0, _process_peak(run) or 0)
-    rows.append(["process, peak", gibibytes(peak) if peak else "unknown", "resident set"])
+    rows.append(["process, peak", bytes_in_words(peak) if peak else "unknown", "resident set"])
     for memory in run.all(events.Memory):
         if memory.device != "process" and memory.peak:
-            rows.append([f"{memory.device}, peak", gibibytes(memory.peak), "TensorFlow's allocator"])
+            rows.append([f"{memory.device}, peak", bytes_in_words(memory.peak), "TensorFlow's allocator"])
     for bound in observations.machine.memory.limits:
-        rows.append(["limit", gibibytes(bound.bytes), bound.source])
+        rows.append(["limit", bytes_in_words(bound.bytes), bound.source])
     fit = run.last(events.Fit)
     if fit is not None and fit.weight_bytes:
         rows.append(
             [
                 "weights",
-                gibibytes(fit.weight_bytes),
+                bytes_in_words(fit.weight_bytes),
                 ", ".join(f"{count} {dtype}" for dtype, count in fit.weights.items()),
             ]
         )
@@ -123,11 +124,13 @@ def _failure(observations: Observations, run: Run, limit: int | None) -> Finding
         width = _WIDTHS.get(dtype, 8)
         size, half = count * width, count * 4
         free = limit
-        arithmetic = f"{' x '.join(str(n) for n in shape)} x {width} bytes = {gibibytes(size)}"
+        arithmetic = f"{' x '.join(str(n) for n in shape)} x {width} bytes = {bytes_in_words(size)}"
         if width == 8:
-            arithmetic += f" in float64, {gibibytes(half)} in float32"
+            arithmetic += f" in float64, {bytes_in_words(half)} in float32"
         evidence.append(
-            Measure("one tensor", float(size), "bytes", arithmetic + (f"; {gibibytes(free)} is free" if free else ""))
+            Measure(
+                "one tensor", float(size), "bytes", arithmetic + (f"; {bytes_in_words(free)} is free" if free else "")
+            )
         )
         blame = None if free is None or width != 8 or "GPU" in device else half <= free
     if blame is False:
@@ -193,7 +196,7 @@ def _two_gigabytes(observations: Observations, failure: events.Failure, frame: F
                 "constant",
                 float(size),
                 "bytes",
-                f"{shape_words(operand.shape)} {operand.dtype}: {gibibytes(size)}; the limit is 2 GiB",
+                f"{shape_words(operand.shape)} {operand.dtype}: {bytes_in_words(size)}; the limit is 2 GiB",
             )
         ]
     return Finding(
@@ -244,8 +247,8 @@ def _killed(observations: Observations, run: Run, limit: int | None) -> Finding 
         title="the process was killed for memory",
         severity=Severity.ERROR,
         grade=Grade.OBSERVED if run.oom_kills else Grade.INFERRED,
-        summary=f"SIGKILL without a word: {proof}; its peak was {gibibytes(peak)}"
-        + (f" of {gibibytes(limit)}." if limit else "."),
+        summary=f"SIGKILL without a word: {proof}; its peak was {bytes_in_words(peak)}"
+        + (f" of {bytes_in_words(limit)}." if limit else "."),
         location=place,
         evidence=code_at(observations, frame) if frame else [],
         remedies=[
@@ -277,7 +280,7 @@ def _near(observations: Observations, run: Run, limit: int | None) -> Finding | 
         title="the run came close to the memory limit",
         severity=Severity.WARNING,
         grade=Grade.OBSERVED,
-        summary=f"The process peaked at {gibibytes(peak)} of {gibibytes(limit)}: a larger batch or a longer run may be killed.",
+        summary=f"The process peaked at {bytes_in_words(peak)} of {bytes_in_words(limit)}: a larger batch or a longer run may be killed.",
         location=place,
         evidence=[],
         remedies=[

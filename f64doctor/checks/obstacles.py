@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from f64doctor.amounts import bytes_in_words
 from f64doctor.checks.runtime_words import Said, of_kind
 from f64doctor.checks.scene import Scene
-from f64doctor.checks.showing import gibibytes, location_of, plural
+from f64doctor.checks.showing import location_of, plural
 from f64doctor.observe import events, innermost
 from f64doctor.observe.facts import CardProcess
 from f64doctor.report import Finding, Grade, Message, Remedy, Severity
@@ -182,13 +183,13 @@ def _shared(scene: Scene) -> Finding | None:
         if card is None or not card.processes:
             continue
         held = sum(process.bytes or 0 for process in card.processes)
-        free = f"; {gibibytes(gpu.free_bytes)} are free" if gpu.free_bytes is not None else ""
+        free = f"; {bytes_in_words(gpu.free_bytes)} are free" if gpu.free_bytes is not None else ""
         return _told(
             scene,
             "F315",
             "another process is on the card",
             said,
-            f"{_processes(card.processes)} holds {gibibytes(held)} of {gpu.name}{free}: float64 needs twice the memory of float32 there.",
+            f"{_processes(card.processes)} holds {bytes_in_words(held)} of {gpu.name}{free}: float64 needs twice the memory of float32 there.",
             [
                 Remedy(
                     "end it, take another card with CUDA_VISIBLE_DEVICES, or call tf.config.experimental.set_memory_growth",

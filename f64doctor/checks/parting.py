@@ -7,10 +7,10 @@ import statistics
 
 import msgspec
 
+from f64doctor.amounts import bytes_in_words
 from f64doctor.checks.outcome import ended
 from f64doctor.checks.placement import failing
 from f64doctor.checks.runtime_words import of_kind, what_was_said
-from f64doctor.checks.showing import gibibytes
 from f64doctor.observe import Observations, Run, events
 from f64doctor.report import Comparison, ComparisonRow
 
@@ -183,13 +183,15 @@ def side_by_side(observations: Observations) -> Comparison:
     rows.append(ComparisonRow("a step, median", [_median(one) for one in steps]))
     rows.append(ComparisonRow("seconds", [f"{run.seconds:.1f}" for run in runs]))
     rows.append(
-        ComparisonRow("peak of the process", [gibibytes(run.peak_bytes) if run.peak_bytes else "–" for run in runs])
+        ComparisonRow(
+            "peak of the process", [bytes_in_words(run.peak_bytes) if run.peak_bytes else "–" for run in runs]
+        )
     )
     peaks = [
         max((m.peak for m in run.all(events.Memory) if m.device != "process" and m.peak), default=0) for run in runs
     ]
     if any(peaks):
-        rows.append(ComparisonRow("peak of the device", [gibibytes(peak) if peak else "–" for peak in peaks]))
+        rows.append(ComparisonRow("peak of the device", [bytes_in_words(peak) if peak else "–" for peak in peaks]))
     return Comparison("side by side", [run.name for run in runs], rows)
 
 

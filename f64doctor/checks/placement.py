@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 
-from f64doctor.checks.showing import code_at, gibibytes, location_of, plural, related
+from f64doctor.amounts import bytes_in_words
+from f64doctor.checks.showing import code_at, location_of, plural, related
 from f64doctor.observe import Frame, Observations, Run, events, innermost
 from f64doctor.report import Evidence, Finding, Grade, Remedy, Severity, Table
 
@@ -102,8 +103,8 @@ def _copies_in_words(gaps: list[events.Kernel]) -> str:
     tensors = sum(count * number for count, number, _, _ in counts)
     fixed = sum(count * size for count, _, size, _ in counts)
     row = sum(count * size for count, _, _, size in counts)
-    sizes = [gibibytes(fixed)] if fixed else []
-    sizes += [f"{gibibytes(row)} for each row of the batch"] if row else []
+    sizes = [bytes_in_words(fixed)] if fixed else []
+    sizes += [f"{bytes_in_words(row)} for each row of the batch"] if row else []
     return plural(tensors, "tensor") + (f" ({' and '.join(sizes)})" if sizes else "")
 
 

@@ -134,14 +134,6 @@ def location_of(observations: Observations, frame: Frame | None) -> Location | N
     return None if frame is None else observations.location(frame)
 
 
-def gibibytes(count: float) -> str:
-    """Bytes in the unit that people read."""
-    for unit, size in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if count >= size:
-            return f"{count / size:,.1f} {unit}"
-    return f"{count:.0f} B"
-
-
 def plural(count: int, word: str) -> str:
     """``1 layer``, ``3 layers``."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"

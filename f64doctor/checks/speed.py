@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from f64doctor.amounts import bytes_in_words
 from f64doctor.checks.intent import wish_of
 from f64doctor.checks.scene import Scene
-from f64doctor.checks.showing import gibibytes
 from f64doctor.report import Finding, Grade, Measure, Remedy, Severity, Table
 
 NAME = "device"
@@ -61,7 +61,7 @@ def card_use(scene: Scene) -> Table | None:
             run.name,
             names.get(use.index, str(use.index)),
             "?" if use.busy is None else f"{use.busy:.0f} %",
-            "?" if use.memory_peak is None else gibibytes(use.memory_peak),
+            "?" if use.memory_peak is None else bytes_in_words(use.memory_peak),
             "?" if use.clock_mhz is None else f"{use.clock_mhz:.0f} MHz",
             "?" if use.watts is None else f"{use.watts:.0f} W",
         ]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
+from f64doctor.amounts import bytes_in_words
 from f64doctor.render.escape import in_ascii, log_lines, prose, visible, visible_lines
+from f64doctor.render.figures import amount
 from f64doctor.render.held_back import count_held_back, held_back_in, what_did_not_happen
 from f64doctor.render.layout import crop, crop_middle, grid, pad, width_of, wrap
 from f64doctor.report import (
+    Bars,
     CheckResult,
     Code,
     Comparison,
@@ -21,6 +24,7 @@ from f64doctor.report import (
     Remedy,
     Report,
     RunReport,
+    Series,
     Severity,
     Status,
     Table,
@@ -313,6 +317,10 @@ def write_evidence(page: Page, evidence: Evidence, indent: int) -> None:
         write_comparison(page, evidence, indent)
     elif isinstance(evidence, Code):
         write_code(page, evidence, indent)
+    elif isinstance(evidence, Bars):
+        write_bars(page, evidence, indent + 2)
+    elif isinstance(evidence, Series):
+        write_series(page, evidence, indent + 2)
     else:
         write_message(page, evidence, indent)
 
@@ -367,6 +375,38 @@ def numeric_columns(rows: Sequence[Sequence[str]]) -> list[int]:
         if cells and all(cell.lstrip("+-").replace(".", "", 1).replace(",", "").isdigit() for cell in cells):
             found.append(column)
     return found
+
+
+def write_bars(page: Page, bars: Bars, indent: int) -> None:
+    """A line for each bar: its label, its sum and its parts in words; the limit comes last."""
+    rows = [
+        [
+            page.prose(bar.label),
+            amount(bar.total, page.prose(bars.unit)),
+            ", ".join(f"{page.prose(part.name)} {amount(part.value, page.prose(bars.unit))}" for part in bar.parts)
+            if len(bar.parts) > 1
+            else "",
+        ]
+        for bar in bars.bars
+    ]
+    if bars.limit is not None:
+        rows.append([page.prose(bars.limit_label) or "limit", amount(bars.limit, page.prose(bars.unit)), ""])
+    write_grid(page, rows, indent, right=(1,))
+
+
+def write_series(page: Page, series: Series, indent: int) -> None:
+    """A line for each quantity: its name, its first and its last value, and where on the axis they stand."""
+    rows = []
+    for line in series.lines:
+        known = [(place, value) for place, value in enumerate(line.values, series.first) if value is not None]
+        if not known:
+            rows.append([page.prose(line.name), "not known"])
+            continue
+        words = [
+            f"{amount(value, page.prose(series.unit))} at {page.prose(series.axis)} {place}" for place, value in known
+        ]
+        rows.append([page.prose(line.name), page.sign(" → ").join(dict.fromkeys((words[0], words[-1])))])
+    write_grid(page, rows, indent)
 
 
 def write_code(page: Page, code: Code, indent: int) -> None:
@@ -479,8 +519,10 @@ def describe_run(run: RunReport) -> str:
         if losses:
             parts.append(f"loss {losses[0]:.6g}" + (f" → {losses[-1]:.6g}" if len(losses) > 1 else ""))
     if run.peak_process_bytes is not None:
-        parts.append(f"peak {size(run.peak_process_bytes)}")
-    parts += [f"{size(peak)} on {device.rpartition('device:')[2]}" for device, peak in run.peak_device_bytes.items()]
+        parts.append(f"peak {bytes_in_words(run.peak_process_bytes)}")
+    parts += [
+        f"{bytes_in_words(peak)} on {device.rpartition('device:')[2]}" for device, peak in run.peak_device_bytes.items()
+    ]
     if run.exit_code:
         parts.append(f"exit code {run.exit_code}")
     return "; ".join(parts)
@@ -512,12 +554,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s"
-
-
-def size(count: float) -> str:
-    """Bytes in words, three digits or so: ``61 MiB``, ``22.9 GiB``."""
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"

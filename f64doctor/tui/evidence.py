@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -9,14 +10,26 @@ from difflib import SequenceMatcher
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
 
-from f64doctor.report import Code, Comparison, Evidence, Measure, Message, Remedy, Table, Timeline
-from f64doctor.tui.signs import Signs, bytes_in_words, place
+from f64doctor.render.figures import (
+    FILLINGS,
+    FILLINGS_ASCII,
+    amount,
+    bounds,
+    cells_of_parts,
+    first_and_last,
+    levels,
+    sampled,
+)
+from f64doctor.report import Bars, Code, Comparison, Evidence, Measure, Message, Remedy, Series, Table, Timeline
+from f64doctor.tui.signs import Signs, place
 from f64doctor.tui.typeset import clean_line, crop, crop_left, grid, longest_word, paragraphs, plain, wrap
 
 INDENT = 2
 _NARROWEST_EVENT = 24
 _FIRST_MESSAGE_LINES = 14
 _LAST_MESSAGE_LINES = 6
+_NARROWEST_BAR = 8
+_WIDEST_BAR = 48
 # No page is as wide; colouring more would only cost time.
 _LONGEST_CODE = 300
 _NUMBER = re.compile(r"[-+]?[\d.,_]+(?:e[-+]?\d+)?(?: ?(?:%|s|ms|B|KiB|MiB|GiB|digits|bits))?|[-–—]?", re.IGNORECASE)
@@ -61,6 +74,10 @@ def draw_body(evidence: Evidence, width: int, signs: Signs) -> list[Content]:
         return draw_message(evidence, width, signs)
     if isinstance(evidence, Measure):
         return draw_measure(evidence, width, signs)
+    if isinstance(evidence, Bars):
+        return draw_bars(evidence, width, signs)
+    if isinstance(evidence, Series):
+        return draw_series(evidence, width, signs)
     return draw_comparison(evidence, width, signs)
 
 
@@ -196,13 +213,87 @@ def draw_message(message: Message, width: int, signs: Signs) -> list[Content]:
 
 def draw_measure(measure: Measure, width: int, signs: Signs) -> list[Content]:
     """The number, bold, with its unit, and the same in words beside or below it."""
-    if measure.unit.lower() in ("b", "byte", "bytes"):
-        number = bytes_in_words(measure.value)
-    else:
-        number = f"{measure.value:,.6g} {clean_line(measure.unit, signs)}".rstrip()
+    number = amount(measure.value, clean_line(measure.unit, signs), digits=6)
     return grid(
         [[Content.styled(number, signs.label), plain(measure.text, signs)]], width, signs, indent=INDENT, most_lines=8
     )
+
+
+def draw_bars(bars: Bars, width: int, signs: Signs) -> list[Content]:
+    """Each bar with its label and sum, all to one scale, the parts told apart by filling as well as by name; the limit last."""
+    unit = clean_line(bars.unit, signs)
+    totals = [(clean_line(bar.label, signs), bar.total) for bar in bars.bars]
+    if bars.limit is not None:
+        totals.append((clean_line(bars.limit_label, signs) or "limit", bars.limit))
+    full = max((value for _, value in totals if math.isfinite(value)), default=0.0)
+    fillings = FILLINGS_ASCII if signs.ascii_only else FILLINGS
+    labels, sums = max((len(label) for label, _ in totals), default=0), [amount(value, unit) for _, value in totals]
+    room = max(min(_WIDEST_BAR, width - INDENT - labels - max(map(len, sums), default=0) - 4), _NARROWEST_BAR)
+    rows: list[list[Content]] = []
+    for bar, said in zip(bars.bars, sums, strict=False):
+        cells = cells_of_parts([part.value for part in bar.parts], full, room)
+        drawn = "".join(fillings[place % len(fillings)] * count for place, count in enumerate(cells))
+        rows.append(
+            [
+                plain(bar.label, signs),
+                Content.styled(drawn.ljust(room), signs.accent),
+                Content.styled(said, signs.label),
+            ]
+        )
+    if bars.limit is not None:
+        end = max(cells_of_parts([bars.limit], full, room)[0] - 1, 0)
+        mark = ("-" if signs.ascii_only else "─") * end + "|"
+        rows.append(
+            [
+                plain(bars.limit_label or "limit", signs),
+                Content.styled(mark.ljust(room), signs.muted),
+                Content.styled(sums[-1], signs.label),
+            ]
+        )
+    lines = grid(rows, width, signs, indent=INDENT)
+    for bar in bars.bars:
+        if len(bar.parts) > 1:
+            keys = [
+                f"{fillings[place % len(fillings)]} {clean_line(part.name, signs)} {amount(part.value, unit)}"
+                for place, part in enumerate(bar.parts)
+            ]
+            lines += [
+                crop(Content(" " * (INDENT + 2)) + Content.styled(line, signs.muted), width, signs)
+                for line in _in_lines([f"{clean_line(bar.label, signs)}:", *keys], width - INDENT - 2)
+            ]
+    return lines
+
+
+def _in_lines(pieces: Sequence[str], width: int) -> list[str]:
+    """Pieces set one after another, broken between them only."""
+    lines = [pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + 2 + len(piece) <= width:
+            lines[-1] += f"  {piece}"
+        else:
+            lines.append(f"  {piece}")
+    return lines
+
+
+def draw_series(series: Series, width: int, signs: Signs) -> list[Content]:
+    """Each quantity as a sparkline to one scale, with its first and its last value in words."""
+    arrow = "->" if signs.ascii_only else "→"
+    unit, range_ = clean_line(series.unit, signs), bounds([line.values for line in series.lines])
+    rows: list[list[Content]] = []
+    for line in series.lines:
+        ends = first_and_last(line.values)
+        if ends is None or range_ is None:
+            rows.append([plain(line.name, signs), Content(""), Content.styled("not known", signs.muted)])
+            continue
+        drawn = levels(sampled(line.values, max(width // 3, 8)), *range_, ascii_only=signs.ascii_only)
+        said = f" {arrow} ".join(dict.fromkeys(amount(value, unit) for value in ends))
+        rows.append([plain(line.name, signs), Content.styled(drawn, signs.accent), Content.styled(said, signs.label)])
+    lines = grid(rows, width, signs, indent=INDENT)
+    longest = max((len(line.values) for line in series.lines), default=0)
+    if longest > 1:
+        text = f"{clean_line(series.axis, signs)} {series.first} to {series.first + longest - 1}"
+        lines.append(crop(Content(" " * INDENT) + Content.styled(text, signs.muted), width, signs))
+    return lines
 
 
 def draw_change(remedy: Remedy, width: int, signs: Signs) -> list[Content]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from f64doctor.render.escape import in_ascii
+from f64doctor.render.figures import levels
 from f64doctor.report import Finding, Grade, Location, RunReport, Severity
 
 WAITING = "waiting"
@@ -41,8 +42,6 @@ GRADE_WORDS = {
     Grade.INFERRED: "inferred from the source",
     Grade.SUSPECTED: "suspected: never ran",
 }
-
-_BARS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
@@ -118,10 +117,7 @@ class Signs:
         finite = [value for value in values if abs(value) < float("inf")][-width:]
         if self.ascii_only or len(finite) < 2:
             return ""
-        low, high = min(finite), max(finite)
-        if high == low:
-            return _BARS[3] * len(finite)
-        return "".join(_BARS[round((value - low) / (high - low) * (len(_BARS) - 1))] for value in finite)
+        return levels(finite, min(finite), max(finite))
 
 
 def state_of_finding(finding: Finding) -> str:
@@ -139,15 +135,6 @@ def state_of_run(run: RunReport) -> str:
 def place(location: Location | None) -> str:
     """``file:line``, or nothing when no line is known."""
     return f"{location.file}:{location.line}" if location is not None else ""
-
-
-def bytes_in_words(count: float) -> str:
-    """A number of bytes with a binary unit and at most three digits before the point."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(count) < 1000:
-            return f"{count:.0f} {unit}" if unit in ("B", "KiB") or count >= 10 else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} TiB"
 
 
 def seconds_in_words(seconds: float) -> str:

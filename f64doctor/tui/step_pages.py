@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
+from f64doctor.amounts import bytes_in_words
 from f64doctor.report import Code, Evidence, Finding, Location, Related, Remedy, RunReport
 from f64doctor.tui.course import STEPS, VERDICT, Course, RunCourse
 from f64doctor.tui.evidence import draw, draw_body, draw_change, highlighted
@@ -14,7 +15,6 @@ from f64doctor.tui.signs import (
     RUNNING,
     WAITING,
     Signs,
-    bytes_in_words,
     place,
     seconds_in_words,
     state_of_finding,

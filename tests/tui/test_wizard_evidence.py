@@ -6,6 +6,9 @@ import pytest
 from textual.content import Content
 
 from f64doctor.report import (
+    Bar,
+    BarPart,
+    Bars,
     Code,
     Comparison,
     ComparisonRow,
@@ -14,6 +17,8 @@ from f64doctor.report import (
     Message,
     Remedy,
     Report,
+    Series,
+    SeriesLine,
     Table,
     Timeline,
     TimelineRow,
@@ -123,6 +128,34 @@ def test_of_a_long_message_beginning_and_end_stay() -> None:
 def test_a_measure_in_bytes_is_read_at_a_glance() -> None:
     assert texts(draw_body(Measure("", 641_728_512, "bytes", "2.6 % of it"), 40, SIGNS)) == ["  612 MiB  2.6 % of it"]
     assert texts(draw_body(Measure("", 7.2, "digits", "of 15.9"), 40, SIGNS)) == ["  7.2 digits  of 15.9"]
+
+
+def test_bars_have_one_scale_and_parts_told_apart_without_colour() -> None:
+    gib = 2.0**30
+    bars = Bars(
+        "",
+        "bytes",
+        [
+            Bar("float64", [BarPart("weights", 3 * gib), BarPart("other", gib)]),
+            Bar("float32", [BarPart("all", 2 * gib)]),
+        ],
+        limit=8 * gib,
+        limit_label="free",
+    )
+    assert texts(draw_body(bars, 42, SIGNS)) == [
+        "  float64  ████████▓▓▓             4.0 GiB",
+        "  float32  ██████                  2.0 GiB",
+        "  free     ─────────────────────|  8.0 GiB",
+        "    float64:  █ weights 3.0 GiB",
+        "      ▓ other 1.0 GiB",
+    ]
+    assert "########==" in texts(draw_body(bars, 42, ASCII))[0]
+
+
+def test_a_series_is_drawn_to_one_scale_with_its_ends_in_words() -> None:
+    series = Series("", "step", "", [SeriesLine("loss", [8.0, None, 1.0]), SeriesLine("other", [None])])
+    assert texts(draw_body(series, 60, SIGNS)) == ["  loss   █ ▁  8 → 1", "  other       not known", "  step 1 to 3"]
+    assert "# _" in texts(draw_body(series, 60, ASCII))[0]
 
 
 def test_a_comparison_marks_the_rows_that_differ() -> None:
