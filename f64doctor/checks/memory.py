@@ -11,6 +11,9 @@ from f64doctor.checks.outcome import ended
 from f64doctor.checks.showing import code_at, location_of, related, shape_words
 from f64doctor.observe import Frame, Observations, Run, events, innermost
 from f64doctor.report import (
+    Bar,
+    BarPart,
+    Bars,
     CheckResult,
     Evidence,
     Finding,
@@ -59,7 +62,7 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
         return CheckResult(NAME, Status.SKIPPED, observations.not_run or "nothing was run"), []
     limit = _limit(observations)
     finding = _failure(observations, run, limit) or _killed(observations, run, limit) or _near(observations, run, limit)
-    evidence = [_table(observations, run, limit)]
+    evidence = [*_bars(run, limit), _table(observations, run, limit)]
     if finding is not None:
         return CheckResult(NAME, worst([finding]), finding.summary, evidence=evidence), [finding]
     peak = run.peak_bytes or _process_peak(run)
@@ -81,6 +84,18 @@ def _limit(observations: Observations) -> int | None:
 
 def _process_peak(run: Run) -> int | None:
     return max((m.peak for m in run.all(events.Memory) if m.device == "process" and m.peak), default=None)
+
+
+def _bars(run: Run, limit: int | None) -> list[Evidence]:
+    """The peak of the process, its weights apart, beside what the machine allows; nothing where one of the two is not known."""
+    peak = max(run.peak_bytes or 0, _process_peak(run) or 0)
+    if not peak or not limit:
+        return []
+    fit = run.last(events.Fit)
+    weights = min(fit.weight_bytes, peak) if fit is not None else 0
+    parts = [BarPart("weights", float(weights)), BarPart("everything else", float(peak - weights))]
+    bar = Bar("process, peak", [part for part in parts if part.value])
+    return [Bars("peak beside what is free", "bytes", [bar], float(limit), "free")]
 
 
 def _table(observations: Observations, run: Run, limit: int | None) -> Evidence:
