@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from f64doctor.amounts import bytes_in_words
 from f64doctor.report import SCHEMA_VERSION, Report, decode
 
 LARGEST_SCRIPT = 16 * 2**20
@@ -166,7 +167,7 @@ def refuse_other_formats(path: Path, text: str, head: bytes, size: int) -> None:
         raise TargetError(f"{text} is UTF-16 text, which Python does not run: save it as UTF-8")
     if size > LARGEST_SCRIPT:
         what = "binary data" if b"\0" in head else "text, more than any script has"
-        raise TargetError(f"{text} is {size / 2**20:.0f} MiB of {what}; {SCRIPTS_ONLY}")
+        raise TargetError(f"{text} is {bytes_in_words(size)} of {what}; {SCRIPTS_ONLY}")
     if head.startswith(b"#!") and b"python" not in (first := head.splitlines()[0]):
         shell = os.path.basename(first.split()[-1].decode("ascii", "replace")) if first.split()[0] != b"#!" else "other"
         raise TargetError(f"{text} is a script of another language ({shell}): name the Python script that it starts")

@@ -65,7 +65,7 @@ def check(observations: Observations) -> tuple[CheckResult, list[Finding]]:
     evidence = [*_bars(run, limit), _table(observations, run, limit)]
     if finding is not None:
         return CheckResult(NAME, worst([finding]), finding.summary, evidence=evidence), [finding]
-    peak = run.peak_bytes or _process_peak(run)
+    peak = _process_peak(run)
     if peak is None:
         return CheckResult(NAME, Status.INCONCLUSIVE, f"the peak was not measured: {ended(run)}", evidence=evidence), []
     said = f"peak {bytes_in_words(peak)}" + (f" of {bytes_in_words(limit)} free" if limit else "")
@@ -83,12 +83,14 @@ def _limit(observations: Observations) -> int | None:
 
 
 def _process_peak(run: Run) -> int | None:
-    return max((m.peak for m in run.all(events.Memory) if m.device == "process" and m.peak), default=None)
+    """The largest resident set, in bytes: what was seen from outside, or the kernel's own mark where that is higher."""
+    told = [m.peak for m in run.all(events.Memory) if m.device == "process" and m.peak]
+    return max([*told, *([run.peak_bytes] if run.peak_bytes else [])], default=None)
 
 
 def _bars(run: Run, limit: int | None) -> list[Evidence]:
     """The peak of the process, its weights apart, beside what the machine allows; nothing where one of the two is not known."""
-    peak = max(run.peak_bytes or 0, _process_peak(run) or 0)
+    peak = _process_peak(run)
     if not peak or not limit:
         return []
     fit = run.last(events.Fit)
@@ -100,7 +102,7 @@ def _bars(run: Run, limit: int | None) -> list[Evidence]:
 
 def _table(observations: Observations, run: Run, limit: int | None) -> Evidence:
     rows = []
-    peak = max(run.peak_bytes or 0, _process_peak(run) or 0)
+    peak = _process_peak(run)
     rows.append(["process, peak", bytes_in_words(peak) if peak else "unknown", "resident set"])
     for memory in run.all(events.Memory):
         if memory.device != "process" and memory.peak:
@@ -246,7 +248,7 @@ def _two_gigabytes(observations: Observations, failure: events.Failure, frame: F
 def _killed(observations: Observations, run: Run, limit: int | None) -> Finding | None:
     if run.outcome != "killed" or run.signal != "SIGKILL":
         return None
-    peak = run.peak_bytes or 0
+    peak = _process_peak(run) or 0
     near = limit is not None and peak >= NEAR * limit
     if not run.oom_kills and not near:
         return None
@@ -285,7 +287,7 @@ def _last_line(observations: Observations, run: Run) -> tuple[Frame | None, Loca
 
 
 def _near(observations: Observations, run: Run, limit: int | None) -> Finding | None:
-    peak = run.peak_bytes or _process_peak(run)
+    peak = _process_peak(run)
     if peak is None or limit is None or peak < NEAR * limit or not wish_of(observations).intended:
         return None
     _frame, place = _last_line(observations, run)

@@ -227,7 +227,8 @@ def draw_bars(bars: Bars, width: int, signs: Signs) -> list[Content]:
         totals.append((clean_line(bars.limit_label, signs) or "limit", bars.limit))
     full = max((value for _, value in totals if math.isfinite(value)), default=0.0)
     fillings = FILLINGS_ASCII if signs.ascii_only else FILLINGS
-    labels, sums = max((len(label) for label, _ in totals), default=0), [amount(value, unit) for _, value in totals]
+    labels = max((Content(label).cell_length for label, _ in totals), default=0)
+    sums = [amount(value, unit) for _, value in totals]
     room = max(min(_WIDEST_BAR, width - INDENT - labels - max(map(len, sums), default=0) - 4), _NARROWEST_BAR)
     rows: list[list[Content]] = []
     for bar, said in zip(bars.bars, sums, strict=False):
@@ -242,7 +243,7 @@ def draw_bars(bars: Bars, width: int, signs: Signs) -> list[Content]:
         )
     if bars.limit is not None:
         end = max(cells_of_parts([bars.limit], full, room)[0] - 1, 0)
-        mark = ("-" if signs.ascii_only else "─") * end + "|"
+        mark = signs.in_ascii("─") * end + "|"
         rows.append(
             [
                 plain(bars.limit_label or "limit", signs),
@@ -277,7 +278,6 @@ def _in_lines(pieces: Sequence[str], width: int) -> list[str]:
 
 def draw_series(series: Series, width: int, signs: Signs) -> list[Content]:
     """Each quantity as a sparkline to one scale, with its first and its last value in words."""
-    arrow = "->" if signs.ascii_only else "→"
     unit, range_ = clean_line(series.unit, signs), bounds([line.values for line in series.lines])
     rows: list[list[Content]] = []
     for line in series.lines:
@@ -286,7 +286,7 @@ def draw_series(series: Series, width: int, signs: Signs) -> list[Content]:
             rows.append([plain(line.name, signs), Content(""), Content.styled("not known", signs.muted)])
             continue
         drawn = levels(sampled(line.values, max(width // 3, 8)), *range_, ascii_only=signs.ascii_only)
-        said = f" {arrow} ".join(dict.fromkeys(amount(value, unit) for value in ends))
+        said = signs.in_ascii(" → ").join(dict.fromkeys(amount(value, unit) for value in ends))
         rows.append([plain(line.name, signs), Content.styled(drawn, signs.accent), Content.styled(said, signs.label)])
     lines = grid(rows, width, signs, indent=INDENT)
     longest = max((len(line.values) for line in series.lines), default=0)

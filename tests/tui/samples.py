@@ -19,6 +19,9 @@ from f64doctor.progress import (
     RunStarted,
 )
 from f64doctor.report import (
+    Bar,
+    BarPart,
+    Bars,
     CheckResult,
     Code,
     Comparison,
@@ -36,6 +39,8 @@ from f64doctor.report import (
     Remedy,
     Report,
     RunReport,
+    Series,
+    SeriesLine,
     Severity,
     Status,
     StepReport,
@@ -350,7 +355,10 @@ HOSTILE_TEXTS = (
 def hostile_evidence(text: str) -> list[Evidence]:
     """One piece of each kind with ``text`` in every field that is free text."""
     location = Location(text, 1, text)
+    parts = [BarPart(text, 3.0), BarPart(text, float("inf")), BarPart(text, float("nan")), BarPart(text, -1.0)]
     return [
+        Bars(text, text, [Bar(text, parts), Bar(text, [])], 2.0, text),
+        Series(text, text, text, [SeriesLine(text, [1.0, None, float("inf")]), SeriesLine(text, [])]),
         Timeline(text, [TimelineRow(text, text, 0.5, location, turning_point=True), TimelineRow(text, text)]),
         Table(text, [text] * 3, [[text] * 3, [text]]),
         Table(text, [text] * 12, [[text] * 12]),
