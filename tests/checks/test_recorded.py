@@ -72,3 +72,13 @@ def test_a_verdict_says_no_more_than_was_judged() -> None:
     others = [CheckResult(name, Status.SKIPPED, "left out, as asked") for name in ORDER if name != "inputs"]
     conclusion = verdict(observations, [result, *others], findings)
     assert conclusion.summary == "Nothing against double precision in the data that enter; the rest was not judged."
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.name.removesuffix(".json.gz"))
+def test_nothing_is_said_of_float64_when_only_memory_was_judged(file: Path) -> None:
+    body = json.loads(gzip.decompress(file.read_bytes()))
+    observations = Observations(script="/job/train.py", cwd="/job", runs=[msgspec.convert(body["run"], Run)])
+    left_out = [CheckResult(name, Status.SKIPPED, "left out, as asked") for name in ORDER if name != "memory"]
+    conclusion = verdict(observations, [*left_out, CheckResult("memory", Status.PASSED, "peak 1 GiB")], [])
+    assert "Double precision throughout" not in conclusion.summary
+    assert "Nothing against double precision" not in conclusion.summary
